@@ -20,9 +20,9 @@ inline Slots slots_of(const TensorView& view) {
   return {view.region.global[2], first[0], shape[0], shape[1], first[2], shape[2]};
 }
 
-/// Of a tensor of four dimensions.
+/// Of the elements along the last dimension.
 inline std::int64_t row_bytes(const TensorView& view) {
-  return view.type.shape[3] * static_cast<std::int64_t>(size_of(view.type.dtype));
+  return view.type.shape.back() * static_cast<std::int64_t>(size_of(view.type.dtype));
 }
 
 /// Bytes of scratch for `dispatch`: for each row of slots the number of the row that goes there.

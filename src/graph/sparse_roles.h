@@ -8,7 +8,7 @@ namespace meshwork {
 /// experts]:
 struct SparseRoles {
   int rows;        ///< [rows .., a]
-  int spread;      ///< [rows .., experts, b]
+  int spread;      ///< [rows .., experts, b], or with the attribute `packed` [rows .., packed, b]
   int kernels;     ///< [experts, a, b], or
   bool is_turned;  ///< [experts, b, a]
 };

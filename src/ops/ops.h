@@ -102,6 +102,9 @@ extern const OpDef kAddPart;     // (x, part) {dim, start}: x with part added to
 extern const OpDef kPack;        // {dim, extents}: blocks along dim, one after the other
 extern const OpDef kTransposeBlocks;  // {counts, columns}: rows of blocks, column by column
 extern const OpDef kUnpack;           // {dim, extents, shape}: its inverse
+extern const OpDef kPackedEinsum;     // as kSparseEinsum {.., packed}: of blocks [.., packed, m]
+extern const OpDef kPackChosen;       // (x [.., e, m], chosen [.., e]) {packed} -> [.., packed, m]
+extern const OpDef kUnpackChosen;     // (x [.., packed, m], chosen [.., e]) -> [.., e, m]
 
 /// Every op, for the text form, tests and kernels.
 const std::vector<const OpDef*>& registry();

@@ -55,6 +55,8 @@ const std::vector<const OpDef*>& registry() {
       &kOneHot,
       &kOrthogonal,
       &kPack,
+      &kPackChosen,
+      &kPackedEinsum,
       &kPad,
       &kRandomNormal,
       &kRandomUniform,
@@ -81,6 +83,7 @@ const std::vector<const OpDef*>& registry() {
       &kTransposeBlocks,
       &kTruncatedNormal,
       &kUnpack,
+      &kUnpackChosen,
       &kVariable,
       &kWriteRows,
   });

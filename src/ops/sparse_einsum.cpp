@@ -2,29 +2,68 @@
 // out the terms whose `chosen` is 0 (as MegaBlocks, Gale et al. 2023). The tensors are those of
 // graph/sparse_roles.h: "t h, e h m -> t e m" where "t e" are chosen; of a row `of_row` are, which
 // counts the operations. No gradient of chosen.
+#include "ops/sparse_einsum.h"
+
+#include <array>
+#include <utility>
+
 #include "base/check.h"
 #include "graph/equation_text.h"
 #include "graph/sparse_roles.h"
 #include "ops/ops.h"
+#include "ops/result_dtype.h"
 
 namespace meshwork::ops {
-namespace {
 
-OpArgs without_chosen(const OpArgs& args) {
-  return {args.inputs.first(2), args.attrs, args.output, args.collective};
+TensorType infer_sparse_einsum(const OpArgs& args, std::int64_t blocks) {
+  const SparseRoles roles = sparse_roles(args.attrs);
+  const TensorType& chosen = args.inputs[2];
+  MW_CHECK(chosen.dtype == args.inputs[0].dtype && args.inputs[1].dtype == args.inputs[0].dtype,
+           "{} of {}", to_string(chosen), to_string(args.inputs[0]));
+  const auto input = [&](int role) -> const Shape& {
+    return args.inputs[static_cast<std::size_t>(role)].shape;
+  };
+  const auto extent = [&](int role, std::size_t dim) {
+    MW_CHECK(dim < input(role).size(), "{} factors, {}", dim, to_string(input(role)));
+    return input(role)[dim];
+  };
+  const std::size_t rank = chosen.shape.size();
+  const std::size_t in = roles.is_turned ? 2 : 1, out = roles.is_turned ? 1 : 2;
+  const std::int64_t a = roles.rows == 2 ? extent(roles.kernels, in) : extent(roles.rows, rank - 1);
+  const std::int64_t b =
+      roles.spread == 2 ? extent(roles.kernels, out) : extent(roles.spread, rank);
+
+  std::array<Shape, 3> shapes;
+  const auto shape = [&](int role) -> Shape& { return shapes[static_cast<std::size_t>(role)]; };
+  shape(roles.rows) = shape(roles.spread) = chosen.shape;
+  shape(roles.rows).back() = a;
+  shape(roles.spread).back() = blocks;
+  shape(roles.spread).push_back(b);
+  shape(roles.kernels) = {chosen.shape.back(), roles.is_turned ? b : a, roles.is_turned ? a : b};
+  for (const int i : {0, 1}) {
+    MW_CHECK(input(i) == shape(i), "{} instead of {}", to_string(input(i)), to_string(shape(i)));
+  }
+  return {result_dtype(args), std::move(shapes[2])};
 }
 
-TensorType infer(const OpArgs& args) {
-  MW_CHECK(args.inputs.size() == 3);
-  const TensorType result = kEinsum.infer(without_chosen(args));
+double sparse_einsum_flops(const OpArgs& args) {
   const SparseRoles roles = sparse_roles(args.attrs);
-  Shape blocks =
-      (roles.spread == 2 ? result : args.inputs[static_cast<std::size_t>(roles.spread)]).shape;
-  blocks.pop_back();
-  const TensorType expected{args.inputs[0].dtype, std::move(blocks)};
-  MW_CHECK(args.inputs[2] == expected, "{} are chosen of {}", to_string(args.inputs[2]),
-           to_string(expected));
-  return result;
+  const auto extent = [&](int role) {
+    const TensorType& type = role == 2 ? args.output : args.inputs[static_cast<std::size_t>(role)];
+    return static_cast<double>(type.shape.back());
+  };
+  double rows = 1;
+  const Shape& chosen = args.inputs[2].shape;
+  for (std::size_t d = 0; d + 1 < chosen.size(); ++d) rows *= static_cast<double>(chosen[d]);
+  const auto of_row = static_cast<double>(args.attrs.integer("of_row"));
+  return 2 * rows * of_row * extent(roles.rows) * extent(roles.spread);
+}
+
+namespace {
+
+TensorType infer(const OpArgs& args) {
+  MW_CHECK(args.inputs.size() == 3 && !args.inputs[2].shape.empty());
+  return infer_sparse_einsum(args, args.inputs[2].shape.back());
 }
 
 std::string rule(const OpArgs& args) {
@@ -47,12 +86,6 @@ std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {
   return {dx, product(x, dy, e.x + ", " + e.y + " -> " + e.w), kNoValue};
 }
 
-double flops(const OpArgs& args) {
-  const auto experts = static_cast<double>(args.inputs[2].shape.back());
-  const auto some = static_cast<double>(args.attrs.integer("of_row"));
-  return experts > 0 ? kEinsum.flops(without_chosen(args)) * some / experts : 0;
-}
-
 }  // namespace
 
 const OpDef kSparseEinsum{
@@ -60,7 +93,7 @@ const OpDef kSparseEinsum{
     .infer = infer,
     .rule = rule,
     .grad = grad,
-    .flops = flops,
+    .flops = sparse_einsum_flops,
     .linear = Linear::kEach,
     .wide_result = true,
 };

@@ -7,6 +7,7 @@ namespace meshwork {
 const std::vector<const RewriteDef*>& rewrites() {
   static const std::vector<const RewriteDef*> kRewrites{
       &rewriting::kFoldConstants,
+      &rewriting::kPackExperts,
       &rewriting::kSmallScatters,
       &rewriting::kColumnSums,
       &rewriting::kJoinParts,

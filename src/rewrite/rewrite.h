@@ -35,6 +35,7 @@ extern const RewriteDef kFoldConstants;
 extern const RewriteDef kJoinParts;
 extern const RewriteDef kJoinProducts;
 extern const RewriteDef kOverlapHalo;
+extern const RewriteDef kPackExperts;
 extern const RewriteDef kPadClasses;
 extern const RewriteDef kRecompute;
 extern const RewriteDef kScaledSum;

@@ -18,20 +18,31 @@ const std::vector<Sizes> kSizes{
 struct SparseSizes {
   Shape rows;
   std::int64_t experts, a, b;
-  double most = 1;  ///< of what is chosen, a factor
+  double most = 1;           ///< of what is chosen, a factor
+  std::int64_t packed = -1;  ///< blocks of a row; -1: those of all experts
 };
 
 /// Of few rows and of many, of few weights and of many; of nothing.
 const std::vector<SparseSizes> kSparseSizes{
-    {{2, 3}, 4, 3, 5, 2}, {{5}, 2, 40, 33}, {{2, 40}, 5, 24, 7}, {{3, 2}, 1, 2, 1},
-    {{0, 2}, 3, 2, 4},    {{4}, 3, 0, 2},   {{4}, 3, 2, 0}};
+    {{2, 3}, 4, 3, 5, 2},   {{5}, 2, 40, 33},     {{2, 40}, 5, 24, 7}, {{3, 2}, 1, 2, 1},
+    {{0, 2}, 3, 2, 4},      {{4}, 3, 0, 2},       {{4}, 3, 2, 0},      {{2, 3}, 4, 3, 5, 2, 2},
+    {{30}, 6, 7, 33, 1, 3}, {{5}, 4, 3, 2, 1, 4}, {{4}, 3, 2, 2, 1, 0}};
+
+struct PackedSizes {
+  Shape rows;
+  std::int64_t experts, packed, units;
+};
+
+const std::vector<PackedSizes> kPackedSizes{{{3, 5}, 4, 2, 7}, {{40}, 9, 9, 1}, {{6}, 3, 1, 130},
+                                            {{2}, 2, 0, 3},    {{0}, 3, 2, 2},  {{4}, 3, 2, 0}};
 
 /// Each of the three tensors as the result, of kernels of either order.
 void add_sparse_einsums(std::vector<OpCase>& cases) {
-  for (const auto& [rows, experts, a, b, most] : kSparseSizes) {
+  for (const auto& [rows, experts, a, b, most, packed] : kSparseSizes) {
     const std::string of_rows = rows.size() == 1 ? "t" : "b t";
     const std::string chosen = of_rows + " e";
-    const Attrs attrs{{"chosen", chosen}, {"of_row", std::int64_t{1}}};
+    Attrs attrs{{"chosen", chosen}, {"of_row", std::int64_t{1}}};
+    if (packed >= 0) attrs.set("packed", packed);
     Shape blocks = rows;
     blocks.push_back(experts);
     const CaseInput some = integers(DType::kFloat32, blocks, 0, most);
@@ -41,17 +52,39 @@ void add_sparse_einsums(std::vector<OpCase>& cases) {
     };
     for (const bool is_turned : {false, true}) {
       const std::string names[] = {of_rows + " h", chosen + " m", is_turned ? "e m h" : "e h m"};
-      const Shape shapes[] = {with(rows, a), with(blocks, b),
+      Shape spread = blocks;
+      if (packed >= 0) spread.back() = packed;
+      const Shape shapes[] = {with(rows, a), with(spread, b),
                               is_turned ? Shape{experts, b, a} : Shape{experts, a, b}};
       for (std::size_t y = 0; y < 3; ++y) {
         const std::size_t x = (y + 1) % 3, w = (y + 2) % 3;
         Attrs own = attrs;
         own.set("equation", names[x] + ", " + names[w] + " -> " + names[y]);
-        cases.push_back(make_case(ops::kSparseEinsum,
-                                  {uniform(shapes[x]), uniform(shapes[w]), some}, own,
-                                  float32(shapes[y]), {0, 1}));
+        const bool is_packed = packed >= 0;
+        cases.push_back(
+            make_case(is_packed ? ops::kPackedEinsum : ops::kSparseEinsum,
+                      {uniform(shapes[x]), uniform(shapes[w]), some}, own, float32(shapes[y]),
+                      is_packed ? std::vector<std::size_t>{} : std::vector<std::size_t>{0, 1}));
       }
     }
+  }
+}
+
+/// Of rows that choose more blocks than there are places, or fewer.
+void add_moves(std::vector<OpCase>& cases) {
+  for (const auto& [rows, experts, packed, units] : kPackedSizes) {
+    const auto blocks = [&, of_rows = rows](std::int64_t count) {
+      Shape shape = of_rows;
+      shape.insert(shape.end(), {count, units});
+      return shape;
+    };
+    Shape all = rows;
+    all.push_back(experts);
+    const CaseInput some = integers(DType::kFloat32, all, 0, 1);
+    cases.push_back(make_case(ops::kPackChosen, {uniform(blocks(experts)), some},
+                              {{"packed", packed}}, float32(blocks(packed))));
+    cases.push_back(make_case(ops::kUnpackChosen, {uniform(blocks(packed)), some}, {},
+                              float32(blocks(experts))));
   }
 }
 
@@ -78,6 +111,7 @@ std::vector<OpCase> expert_cases() {
         make_case(ops::kCombine, {uniform(experts_rows), taken}, {}, float32(rows), {0}));
   }
   add_sparse_einsums(cases);
+  add_moves(cases);
   return cases;
 }
 

@@ -63,8 +63,8 @@ Target target_of(int threads, const KernelLists& lists) {
       .small_message = std::int64_t{64} << 10U,
       .bucket = std::int64_t{1} << 20U,
       .fusions = {"attention_blocks", "elementwise", "crossentropy", "early_parts",
-                  "fold_constants", "join_parts", "join_products", "overlap_halo", "recompute",
-                  "split_k", "sum_of_squares", "wide_passes", "wide_results"},
+                  "fold_constants", "join_parts", "join_products", "overlap_halo", "pack_experts",
+                  "recompute", "split_k", "sum_of_squares", "wide_passes", "wide_results"},
   };
   for (const auto& list : lists) {
     for (const KernelDef& kernel : list) target.kernels.emplace(kernel.op);

@@ -48,6 +48,7 @@ std::span<const KernelDef> kernels() {
       widened<log_softmax>("log_softmax"),
       widened<max_pool>("max_pool"),
       widened<max_pool_input>("max_pool_input"),
+      {"packed_einsum", sparse_einsum, sparse_einsum_workspace},
       {"pad", pad},
       {"random_normal", random_normal},
       {"random_uniform", random_uniform},

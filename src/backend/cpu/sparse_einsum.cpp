@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "backend/cpu/chosen.h"
 #include "backend/cpu/few_rows.h"
 #include "backend/cpu/gemm.h"
 #include "backend/cpu/kernels.h"
@@ -18,10 +19,12 @@
 namespace meshwork::cpu {
 namespace {
 
-/// What is multiplied (graph/sparse_roles.h): [rows, a], [rows, experts, b] and kernels [experts,
-/// a, b] or, turned, [experts, b, a]. A result may be float32 where the operands are narrower.
+/// What is multiplied (graph/sparse_roles.h): [rows, a], [rows, experts, b] or, packed, [rows,
+/// blocks, b], and kernels [experts, a, b] or, turned, [experts, b, a]. A result may be float32
+/// where the operands are narrower.
 struct Operands {
-  std::int64_t count, experts, a, b;
+  std::int64_t count, experts, blocks, a, b;
+  bool is_packed;
   SparseRoles roles;
   DType dtype, result;
   const TensorView& at(const KernelArgs& args, int role) const {
@@ -29,11 +32,13 @@ struct Operands {
   }
 
   explicit Operands(const KernelArgs& args)
-      : roles(sparse_roles(args.attrs)),
+      : is_packed(args.attrs.find("packed") != nullptr),
+        roles(sparse_roles(args.attrs)),
         dtype(args.inputs[0].type.dtype),
         result(args.output.type.dtype) {
     const Shape& spread = at(args, roles.spread).type.shape;
-    experts = spread[spread.size() - 2];
+    experts = args.inputs[2].type.shape.back();
+    blocks = spread[spread.size() - 2];
     a = at(args, roles.rows).type.shape.back();
     b = spread.back();
     count = 1;
@@ -41,9 +46,15 @@ struct Operands {
   }
 };
 
+/// A row that chose an expert, and the number of their block.
+struct Entry {
+  std::int32_t row;
+  std::int64_t block;
+};
+
 /// Where each part of the workspace begins, in bytes.
 struct Workspace {
-  std::int64_t begins, list;  ///< int32: of each expert in the list, and the rows that chose it
+  std::int64_t begins, list;  ///< int32: of each expert in the list; its entries
   std::int64_t left, right;   ///< packed rows, and the result or the other operand
   std::int64_t sums, kernel;  ///< float32: of a narrow result, and of an expert's narrow kernel
   std::int64_t scratch, end;
@@ -53,7 +64,7 @@ struct Workspace {
     const bool is_narrow = is_narrow_float(of.dtype);
     begins = 0;
     list = whole_lines((of.experts + 1) * 4);
-    left = list + whole_lines(of.count * of.experts * 4);
+    left = list + whole_lines(of.count * of.blocks * static_cast<std::int64_t>(sizeof(Entry)));
     right = left + whole_lines(widest);
     sums = right + whole_lines(widest);
     const bool is_rounded = of.roles.rows == 2 && is_narrow_float(of.result);
@@ -121,27 +132,25 @@ class SparseProduct {
     return reinterpret_cast<N*>(workspace_ + bytes);
   }
 
-  /// Goes through `chosen` as it lies: counts the rows of each expert, then lists them.
+  /// Counts the rows of each expert, then lists them.
   void list_rows() const {
     auto* const begins = place<std::int32_t>(places_.begins);
-    auto* const list = place<std::int32_t>(places_.list);
+    auto* const list = place<Entry>(places_.list);
     std::fill_n(begins, of_.experts + 1, 0);
-    for_each_chosen([&](std::int64_t /*row*/, std::int64_t e) { ++begins[e + 1]; });
+    for_each(
+        [&](std::int64_t /*row*/, std::int64_t e, std::int64_t /*place*/) { ++begins[e + 1]; });
     std::partial_sum(begins, begins + of_.experts + 1, begins);
-    for_each_chosen([&](std::int64_t row, std::int64_t e) {
-      list[begins[e]++] = static_cast<std::int32_t>(row);
+    for_each([&](std::int64_t row, std::int64_t e, std::int64_t place) {
+      const std::int64_t block = row * of_.blocks + (of_.is_packed ? place : e);
+      list[begins[e]++] = {static_cast<std::int32_t>(row), block};
     });
     std::copy_backward(begins, begins + of_.experts, begins + of_.experts + 1);
     begins[0] = 0;
   }
 
   template <class Use>
-  void for_each_chosen(const Use& use) const {
-    for (std::int64_t row = 0; row < of_.count; ++row) {
-      for (std::int64_t e = 0; e < of_.experts; ++e) {
-        if (chosen(row, e) != 0) use(row, e);
-      }
-    }
+  void for_each(const Use& use) const {
+    for_each_chosen(chosen_, of_.count, of_.experts, of_.blocks, use);
   }
 
   float chosen(std::int64_t row, std::int64_t expert) const {
@@ -149,13 +158,13 @@ class SparseProduct {
   }
 
   /// The rows that chose an expert.
-  std::span<const std::int32_t> rows_of(std::int64_t expert) const {
+  std::span<const Entry> rows_of(std::int64_t expert) const {
     const auto* const begins = place<const std::int32_t>(places_.begins);
-    const auto* const list = place<const std::int32_t>(places_.list);
+    const auto* const list = place<const Entry>(places_.list);
     return {list + begins[expert], list + begins[expert + 1]};
   }
 
-  /// use(row, its place in the list) for each, on several threads.
+  /// use(entry, its place in the list) for each, on several threads.
   template <class Use>
   void for_each_row(std::int64_t expert, std::int64_t width, const Use& use) const {
     const auto rows = rows_of(expert);
@@ -170,8 +179,8 @@ class SparseProduct {
   N* pack_rows(std::int64_t expert, std::int64_t to) const {
     N* const packed = place<N>(to);
     const auto convert_row = vectorized<ConvertLoop<T, N>>();
-    for_each_row(expert, of_.a, [&](std::int64_t row, std::int64_t i) {
-      convert_row(reinterpret_cast<const T*>(rows_) + row * of_.a, packed + i * of_.a, of_.a);
+    for_each_row(expert, of_.a, [&](const Entry& entry, std::int64_t i) {
+      convert_row(reinterpret_cast<const T*>(rows_) + entry.row * of_.a, packed + i * of_.a, of_.a);
     });
     return packed;
   }
@@ -180,10 +189,9 @@ class SparseProduct {
   template <class N>
   N* pack_spread(std::int64_t expert, std::int64_t to) const {
     N* const packed = place<N>(to);
-    for_each_row(expert, of_.b, [&](std::int64_t row, std::int64_t i) {
-      const T* const from =
-          reinterpret_cast<const T*>(spread_) + (row * of_.experts + expert) * of_.b;
-      const float factor = chosen(row, expert);
+    for_each_row(expert, of_.b, [&](const Entry& entry, std::int64_t i) {
+      const T* const from = reinterpret_cast<const T*>(spread_) + entry.block * of_.b;
+      const float factor = chosen(entry.row, expert);
       for (std::int64_t j = 0; j < of_.b; ++j)
         store(packed[i * of_.b + j], convert<float>(from[j]) * factor);
     });
@@ -224,15 +232,15 @@ class SparseProduct {
   /// y[row, expert, b] = x[row, a] kernel[expert, a, b]
   void spread() const {
     R* const y = reinterpret_cast<R*>(spread_);
-    set_zero(spread_, of_.count * of_.experts * of_.b * static_cast<std::int64_t>(sizeof(R)));
+    set_zero(spread_, of_.count * of_.blocks * of_.b * static_cast<std::int64_t>(sizeof(R)));
     for (std::int64_t e = 0; e < of_.experts; ++e) {
       if (rows_of(e).empty()) continue;
       const float* const sums = multiply_kernel(
           e, of_.a, of_.b, of_.roles.is_turned,
           [&](auto number, std::int64_t to) { return pack_rows<decltype(number)>(e, to); });
-      for_each_row(e, of_.b, [&](std::int64_t row, std::int64_t i) {
-        const float factor = chosen(row, e);
-        R* const to = y + (row * of_.experts + e) * of_.b;
+      for_each_row(e, of_.b, [&](const Entry& entry, std::int64_t i) {
+        const float factor = chosen(entry.row, e);
+        R* const to = y + entry.block * of_.b;
         for (std::int64_t j = 0; j < of_.b; ++j) store(to[j], sums[i * of_.b + j] * factor);
       });
     }
@@ -248,8 +256,8 @@ class SparseProduct {
       const float* const parts = multiply_kernel(
           e, of_.b, of_.a, !of_.roles.is_turned,
           [&](auto number, std::int64_t to) { return pack_spread<decltype(number)>(e, to); });
-      for_each_row(e, of_.a, [&](std::int64_t row, std::int64_t i) {
-        float* const to = sums + row * of_.a;
+      for_each_row(e, of_.a, [&](const Entry& entry, std::int64_t i) {
+        float* const to = sums + entry.row * of_.a;
         for (std::int64_t j = 0; j < of_.a; ++j) to[j] += parts[i * of_.a + j];
       });
     }

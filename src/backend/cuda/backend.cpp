@@ -132,13 +132,12 @@ Target cuda_target() {
       .small_message = std::int64_t{256} << 10U,
       .bucket = std::int64_t{16} << 20U,
       .prefetch = std::int64_t{64} << 20U,
-      .fusions = {"attention_results", "channel_moments", "column_sums",
-                  "elementwise",       "crossentropy",    "early_parts",
-                  "einsum_bias",       "fold_constants",  "horizontal",
-                  "join_parts",        "join_products",   "pad_classes",
-                  "recompute",         "scaled_sum",      "small_gathers",
-                  "small_scatters",    "stacks",          "sum_of_squares",
-                  "wide_passes",       "wide_results"},
+      .fusions = {"attention_results", "channel_moments", "column_sums",    "elementwise",
+                  "crossentropy",      "early_parts",     "einsum_bias",    "fold_constants",
+                  "horizontal",        "join_parts",      "join_products",  "pack_experts",
+                  "pad_classes",       "recompute",       "scaled_sum",     "small_gathers",
+                  "small_scatters",    "stacks",          "sum_of_squares", "wide_passes",
+                  "wide_results"},
   };
   for (const KernelList& list : kernel_lists()) {
     for (const KernelDef& kernel : list) target.kernels.emplace(kernel.op);

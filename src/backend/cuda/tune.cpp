@@ -24,7 +24,7 @@ using namespace cuda::products;
 std::vector<Product> products_of(std::string_view op, const KernelArgs& args) {
   using cuda::windows::Sought, cuda::windows::Task;
   if (op == "einsum" || op == "einsum_bias") return einsum_products(args);
-  if (op == "sparse_einsum") return sparse_einsum_products(args);
+  if (op == "sparse_einsum" || op == "packed_einsum") return sparse_einsum_products(args);
   static const std::map<std::string_view, Sought> kConvolutions{
       {"convolution", Sought::kY},
       {"convolution_backward_data", Sought::kX},

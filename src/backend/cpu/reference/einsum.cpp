@@ -5,9 +5,11 @@
 #include "backend/cpu/reference/index.h"
 #include "backend/cpu/reference/kernels.h"
 #include "backend/equation.h"
+#include "backend/in_turn.h"
 #include "base/check.h"
 #include "elementwise/all.h"
 #include "graph/equation_text.h"
+#include "graph/sparse_roles.h"
 
 namespace meshwork::reference {
 namespace {
@@ -63,6 +65,29 @@ Launch sum_products(const KernelArgs& args, const Third& third) {
   };
 }
 
+/// The tensor of a sparse_einsum that has blocks of experts.
+TensorView& blocks_of(KernelArgs& args) {
+  const int spread = sparse_roles(args.attrs).spread;
+  return spread == 2 ? args.output : args.inputs[static_cast<std::size_t>(spread)];
+}
+
+/// The same product with the blocks of all experts, which stand in the workspace.
+KernelArgs unpacked(KernelArgs args) {
+  TensorView& blocks = blocks_of(args);
+  blocks.type.shape.end()[-2] = args.inputs[2].type.shape.back();
+  blocks.data = args.workspace;
+  return args;
+}
+
+Launch sum_chosen(const KernelArgs& args) {
+  const TensorView& chosen = args.inputs[2];
+  const std::vector<std::string> names = factor_names(args.attrs.text("chosen"));
+  const Shape strides = row_major_strides(chosen.type.shape);
+  Third third{.data = chosen.as<float>(), .strides = {}};
+  for (std::size_t d = 0; d < names.size(); ++d) third.strides[names[d]] = strides[d];
+  return sum_products(args, third);
+}
+
 }  // namespace
 
 Launch einsum(const KernelArgs& args) {
@@ -71,12 +96,20 @@ Launch einsum(const KernelArgs& args) {
 }
 
 Launch sparse_einsum(const KernelArgs& args) {
-  const TensorView& chosen = args.inputs[2];
-  const std::vector<std::string> names = factor_names(args.attrs.text("chosen"));
-  const Shape strides = row_major_strides(chosen.type.shape);
-  Third third{.data = chosen.as<float>(), .strides = {}};
-  for (std::size_t d = 0; d < names.size(); ++d) third.strides[names[d]] = strides[d];
-  return sum_products(args, third);
+  if (args.attrs.find("packed") == nullptr) return sum_chosen(args);
+  KernelArgs packed = args, whole = unpacked(args);
+  const TensorView few = blocks_of(packed), all = blocks_of(whole), chosen = args.inputs[2];
+  const Launch sum = sum_chosen(whole);
+  if (sparse_roles(args.attrs).spread == 2) {
+    return in_turn({sum, pack_chosen({.inputs = {all, chosen}, .output = few, .attrs = {}})});
+  }
+  return in_turn({unpack_chosen({.inputs = {few, chosen}, .output = all, .attrs = {}}), sum});
+}
+
+std::int64_t sparse_einsum_workspace(const KernelArgs& args) {
+  if (args.attrs.find("packed") == nullptr) return 0;
+  KernelArgs whole = unpacked(args);
+  return num_bytes(blocks_of(whole).type);
 }
 
 Launch einsum_bias(const KernelArgs& args) {

@@ -1,8 +1,9 @@
-// assign_slots, dispatch, combine: ops/assign_slots.cpp and the pages beside it say what they give.
-// Experts and their places are counted over the whole tensor.
+// assign_slots, dispatch, combine, pack_chosen, unpack_chosen: ops/assign_slots.cpp and the other
+// pages there say what they give. Experts and their slots are counted over the whole tensor.
 #include <algorithm>
 #include <cstring>
 
+#include "backend/cpu/chosen.h"
 #include "backend/cpu/reference/index.h"
 #include "backend/cpu/reference/kernels.h"
 
@@ -34,6 +35,24 @@ void for_each_slot(const TensorView& slots, const TensorView& experts, const Bod
     if (expert < 0 || expert >= experts.type.shape[0]) return;
     if (place < 0 || place >= experts.type.shape[2]) return;
     body(index, Shape{expert, index[0], place});
+  });
+}
+
+/// move(block, packed block), in bytes, for each block [units] that is chosen: where it stands
+/// among those of all experts, and among those that are packed.
+template <class Move>
+void for_each_block(const TensorView& all, const TensorView& chosen, const TensorView& packed,
+                    const Move& move) {
+  const std::int64_t experts = chosen.type.shape.back(), most = packed.type.shape.end()[-2];
+  const std::int64_t rows = experts == 0 ? 0 : num_elements(chosen.type.shape) / experts;
+  const std::int64_t bytes =
+      all.type.shape.back() * static_cast<std::int64_t>(size_of(all.type.dtype));
+  with_float(chosen.type.dtype, [&](auto number) {
+    cpu::for_each_chosen(chosen.as<decltype(number)>(), rows, experts, most,
+                         [&](std::int64_t row, std::int64_t expert, std::int64_t place) {
+                           move(all.data + (row * experts + expert) * bytes,
+                                packed.data + (row * most + place) * bytes, bytes);
+                         });
   });
 }
 
@@ -77,6 +96,24 @@ Launch combine(const KernelArgs& args) {
   return [x = args.inputs[0], slots = args.inputs[1], y = args.output] {
     std::fill_n(y.data, num_bytes(y.type), std::byte{0});
     for_each_slot(slots, x, [&](const Shape& to, const Shape& from) { copy_row(x, from, y, to); });
+  };
+}
+
+Launch pack_chosen(const KernelArgs& args) {
+  return [x = args.inputs[0], chosen = args.inputs[1], y = args.output] {
+    std::fill_n(y.data, num_bytes(y.type), std::byte{0});
+    for_each_block(x, chosen, y, [](const std::byte* block, std::byte* place, std::int64_t bytes) {
+      std::copy_n(block, bytes, place);
+    });
+  };
+}
+
+Launch unpack_chosen(const KernelArgs& args) {
+  return [x = args.inputs[0], chosen = args.inputs[1], y = args.output] {
+    std::fill_n(y.data, num_bytes(y.type), std::byte{0});
+    for_each_block(y, chosen, x, [](std::byte* block, const std::byte* place, std::int64_t bytes) {
+      std::copy_n(place, bytes, block);
+    });
   };
 }
 

@@ -43,6 +43,8 @@ std::span<const KernelDef> kernels() {
       {"one_hot", one_hot},
       {"orthogonal", orthogonal, orthogonal_workspace},
       {"pack", pack},
+      {"pack_chosen", pack_chosen},
+      cpu::widened<sparse_einsum, sparse_einsum_workspace>("packed_einsum"),
       {"pad", pad},
       {"random_normal", random_normal},
       {"random_uniform", random_uniform},
@@ -56,7 +58,7 @@ std::span<const KernelDef> kernels() {
       cpu::widened<shifted_sums>("shifted_sums"),
       {"slice", slice},
       cpu::widened<softmax>("softmax"),
-      cpu::widened<sparse_einsum>("sparse_einsum"),
+      cpu::widened<sparse_einsum, sparse_einsum_workspace>("sparse_einsum"),
       cpu::widened<sparsemax, sparsemax_workspace>("sparsemax"),
       cpu::widened<sum_of_squares>("sum_of_squares"),
       cpu::widened<sum_pool>("sum_pool"),
@@ -67,6 +69,7 @@ std::span<const KernelDef> kernels() {
       {"transpose_blocks", transpose_blocks},
       {"truncated_normal", truncated_normal},
       {"unpack", unpack},
+      {"unpack_chosen", unpack_chosen},
       {"write_rows", write_rows},
   });
   return list;

@@ -44,6 +44,7 @@ Launch one_hot(const KernelArgs& args);
 Launch orthogonal(const KernelArgs& args);
 std::int64_t orthogonal_workspace(const KernelArgs& args);
 Launch pack(const KernelArgs& args);
+Launch pack_chosen(const KernelArgs& args);
 Launch pad(const KernelArgs& args);
 Launch take_along_axis(const KernelArgs& args);
 Launch random_normal(const KernelArgs& args);
@@ -58,6 +59,7 @@ Launch scaled_sum(const KernelArgs& args);
 Launch slice(const KernelArgs& args);
 Launch softmax(const KernelArgs& args);
 Launch sparse_einsum(const KernelArgs& args);
+std::int64_t sparse_einsum_workspace(const KernelArgs& args);
 Launch sparsemax(const KernelArgs& args);
 std::int64_t sparsemax_workspace(const KernelArgs& args);
 Launch sum_of_squares(const KernelArgs& args);
@@ -68,6 +70,7 @@ Launch transpose(const KernelArgs& args);
 Launch transpose_blocks(const KernelArgs& args);
 Launch truncated_normal(const KernelArgs& args);
 Launch unpack(const KernelArgs& args);
+Launch unpack_chosen(const KernelArgs& args);
 Launch write_rows(const KernelArgs& args);
 
 /// Every op that computes; those of elementwise/ and all others.

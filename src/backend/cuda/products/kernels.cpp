@@ -12,6 +12,7 @@ std::span<const KernelDef> product_kernels() {
   static const auto list = std::to_array<KernelDef>({
       {"einsum", products::einsum, products::einsum_workspace},
       {"einsum_bias", products::einsum, products::einsum_workspace},
+      {"packed_einsum", products::sparse_einsum, products::sparse_einsum_workspace},
       {"sparse_einsum", products::sparse_einsum, products::sparse_einsum_workspace},
   });
   return list;

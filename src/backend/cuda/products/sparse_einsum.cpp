@@ -1,8 +1,11 @@
 // y = sum over the factors of x and w that are not in y of x * w * chosen: products of all experts
 // with all rows, where the rows that did not choose an expert are 0
+#include <algorithm>
+
 #include "backend/cuda/index.h"
 #include "backend/cuda/kernel.h"
 #include "backend/cuda/products/kernels.h"
+#include "backend/cuda/tables/kernels.h"
 #include "backend/in_turn.h"
 #include "base/rounded_up.h"
 #include "graph/sparse_roles.h"
@@ -34,43 +37,81 @@ Launch choose_rows(const KernelArgs& args, const TensorView& x, std::byte* y) {
                      count);
 }
 
-/// Bytes of an operand that has the rows of experts, with those left out that are not chosen; 0
-/// where the result has them.
-std::int64_t chosen_bytes(const KernelArgs& args, const SparseRoles& roles) {
-  if (roles.spread == 2) return 0;
-  return rounded_up(num_bytes(args.inputs[static_cast<std::size_t>(roles.spread)].type),
-                    kAlignment);
-}
+/// What is done: the product of the blocks of all experts, with those that are not chosen left out
+/// before it or behind it.
+class Sparse {
+ public:
+  explicit Sparse(const KernelArgs& args)
+      : args_(args),
+        spread_(sparse_roles(args.attrs).spread),
+        is_packed_(args.attrs.find("packed") != nullptr),
+        all_(blocks()) {
+    all_.type.shape.end()[-2] = chosen().type.shape.back();
+    if (is_scratch()) all_.data = args.workspace;
+  }
 
-/// The product of all: it takes the rows that are chosen from the workspace.
-KernelArgs product_of(const KernelArgs& args, const SparseRoles& roles) {
-  KernelArgs product = args;
-  product.inputs.pop_back();
-  if (roles.spread == 2) return product;
-  product.inputs[static_cast<std::size_t>(roles.spread)].data = args.workspace;
-  product.workspace = args.workspace + chosen_bytes(args, roles);
-  return product;
-}
+  /// Of blocks that do not stand where operand or result do; of a product, and of moves.
+  std::int64_t workspace() const {
+    std::int64_t bytes = all_bytes() + einsum_workspace(product());
+    if (is_packed_)
+      bytes = std::max(bytes, all_bytes() + chosen_bytes(is_result() ? pack() : unpack()));
+    return bytes;
+  }
+
+  KernelArgs product() const {
+    KernelArgs product = args_;
+    product.inputs.pop_back();
+    (is_result() ? product.output : product.inputs[static_cast<std::size_t>(spread_)]) = all_;
+    product.workspace = rest();
+    return product;
+  }
+
+  Launch launch() const {
+    const Launch choose =
+        choose_rows(args_, is_packed_ || is_result() ? all_ : blocks(), all_.data);
+    if (is_result() && is_packed_) return in_turn({einsum(product()), choose, pack_chosen(pack())});
+    if (is_result()) return in_turn({einsum(product()), choose});
+    if (is_packed_) return in_turn({unpack_chosen(unpack()), choose, einsum(product())});
+    return in_turn({choose, einsum(product())});
+  }
+
+ private:
+  bool is_result() const { return spread_ == 2; }
+  bool is_scratch() const { return is_packed_ || !is_result(); }
+  const TensorView& chosen() const { return args_.inputs[2]; }
+  const TensorView& blocks() const {
+    return is_result() ? args_.output : args_.inputs[static_cast<std::size_t>(spread_)];
+  }
+  std::int64_t all_bytes() const {
+    return is_scratch() ? rounded_up(num_bytes(all_.type), kAlignment) : 0;
+  }
+  std::byte* rest() const { return args_.workspace + all_bytes(); }
+
+  KernelArgs pack() const { return move(all_, blocks()); }
+  KernelArgs unpack() const { return move(blocks(), all_); }
+  KernelArgs move(const TensorView& from, const TensorView& to) const {
+    return {.inputs = {from, chosen()},
+            .output = to,
+            .attrs = {},
+            .workspace = rest(),
+            .stream = args_.stream,
+            .target = args_.target};
+  }
+
+  KernelArgs args_;
+  int spread_;
+  bool is_packed_;
+  TensorView all_;  ///< the blocks of all experts
+};
 
 }  // namespace
 
-std::int64_t sparse_einsum_workspace(const KernelArgs& args) {
-  const SparseRoles roles = sparse_roles(args.attrs);
-  return chosen_bytes(args, roles) + einsum_workspace(product_of(args, roles));
-}
+std::int64_t sparse_einsum_workspace(const KernelArgs& args) { return Sparse(args).workspace(); }
 
 std::vector<Product> sparse_einsum_products(const KernelArgs& args) {
-  return einsum_products(product_of(args, sparse_roles(args.attrs)));
+  return einsum_products(Sparse(args).product());
 }
 
-Launch sparse_einsum(const KernelArgs& args) {
-  const SparseRoles roles = sparse_roles(args.attrs);
-  const Launch product = einsum(product_of(args, roles));
-  if (roles.spread == 2) {
-    return in_turn({product, choose_rows(args, args.output, args.output.data)});
-  }
-  const TensorView& spread = args.inputs[static_cast<std::size_t>(roles.spread)];
-  return in_turn({choose_rows(args, spread, args.workspace), product});
-}
+Launch sparse_einsum(const KernelArgs& args) { return Sparse(args).launch(); }
 
 }  // namespace meshwork::cuda::products

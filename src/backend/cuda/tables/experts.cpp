@@ -1,8 +1,10 @@
-// assign_slots: the slot of each choice; dispatch, combine: rows to slots of experts, and back.
-// Experts and their places are counted over the whole tensor.
+// assign_slots: the slot of each choice; dispatch, combine: rows to slots of experts, and back;
+// pack_chosen, unpack_chosen: blocks of experts that rows choose, side by side, and back. Experts
+// and their slots are counted over the whole tensor.
 #include "backend/cuda/index.h"
 #include "backend/cuda/kernel.h"
 #include "backend/cuda/tables/kernels.h"
+#include "backend/in_turn.h"
 #include "backend/slots.h"
 
 namespace meshwork::cuda {
@@ -74,9 +76,31 @@ KERNEL(fill_slots, int32* from, const int32* choice, Slots slots, Divisor of_sam
 }
 )cuda";
 
+// from[block]: the block of x that goes there, or -1. PACKS: to the `packed` places of a row.
+constexpr char kChosenText[] = R"cuda(
+KERNEL(list_chosen, int32* from, const C* chosen, int32 experts, int32 packed, int64 rows) {
+  FOR_EACH(row, rows) {
+    const int64 first = row * experts, place = row * packed;
+    int32 taken = 0;
+    for (int32 e = 0; e < experts; ++e) {
+      const bool is_taken = taken < packed && to_float(chosen[first + e]) != 0;
+#if PACKS
+      if (is_taken) from[place + taken] = (int32)(first + e);
+#else
+      from[first + e] = is_taken ? (int32)(place + taken) : -1;
+#endif
+      taken += is_taken;
+    }
+#if PACKS
+    for (; taken < packed; ++taken) from[place + taken] = -1;
+#endif
+  }
+}
+)cuda";
+
 // Rows of `width` words.
-constexpr char kDispatchText[] = R"cuda(
-KERNEL(dispatch, T* y, const T* x, const int32* from, Divisor width, int64 count) {
+constexpr char kMoveText[] = R"cuda(
+KERNEL(move_rows, T* y, const T* x, const int32* from, Divisor width, int64 count) {
   FOR_EACH(i, count) {
     Index row = (Index)i;
     const Index word = take_last(row, width);
@@ -104,6 +128,30 @@ std::int64_t of_sample(const TensorView& choices) {
   return choices.type.shape[1] * choices.type.shape[2];
 }
 
+/// y[row] = x[from[row]], or 0; `from` is the workspace.
+Launch move_rows(const KernelArgs& args) {
+  const TensorView &x = args.inputs[0], &y = args.output;
+  const std::int64_t bytes = word_bytes({address_of(x.data), address_of(y.data), row_bytes(y)});
+  const std::int64_t words = num_bytes(y.type) / bytes;
+  const Source move{"move_rows", std::string(kIndexText) + kMoveText,
+                    define_index(words) + define_word("T", bytes)};
+  return launch_over(args, move, words, y.data, x.data, args.workspace,
+                     divisor_of(row_bytes(y) / bytes), words);
+}
+
+Launch move_chosen(const KernelArgs& args, bool packs, std::int64_t packed) {
+  if (num_elements(args.output.type.shape) == 0) return [] {};
+  const TensorView& chosen = args.inputs[1];
+  const std::int64_t experts = chosen.type.shape.back();
+  const std::int64_t rows = experts == 0 ? 0 : num_elements(chosen.type.shape) / experts;
+  const Source list{"list_chosen", kChosenText,
+                    define("C", chosen.type.dtype) + define("PACKS", packs ? 1 : 0)};
+  return in_turn(
+      {launch_over(args, list, rows, args.workspace, chosen.data,
+                   static_cast<std::int32_t>(experts), static_cast<std::int32_t>(packed), rows),
+       move_rows(args)});
+}
+
 }  // namespace
 
 Launch assign_slots(const KernelArgs& args) {
@@ -120,26 +168,17 @@ Launch assign_slots(const KernelArgs& args) {
 }
 
 Launch dispatch(const KernelArgs& args) {
-  const TensorView &x = args.inputs[0], &choices = args.inputs[1], &y = args.output;
-  const Slots slots = slots_of(y);
+  const TensorView &x = args.inputs[0], &choices = args.inputs[1];
+  const Slots slots = slots_of(args.output);
   const std::int64_t rows = slots.rows(), count = num_elements(choices.type.shape);
   const std::int64_t shared = x.type.shape[2] == 1 ? choices.type.shape[2] : 1;
   const Source empty{"empty_slots", kEmptyText, ""};
   const Source fill{"fill_slots", std::string(kIndexText) + kSlotsText + kFillText,
                     define_index(count)};
-  const std::int64_t bytes = word_bytes({address_of(x.data), address_of(y.data), row_bytes(y)});
-  const std::int64_t words = num_bytes(y.type) / bytes;
-  const Source move{"dispatch", std::string(kIndexText) + kDispatchText,
-                    define_index(words) + define_word("T", bytes)};
-  return [empty = launch_over(args, empty, rows, args.workspace, rows),
-          fill = launch_over(args, fill, count, args.workspace, choices.data, slots,
-                             divisor_of(of_sample(choices)), divisor_of(shared), count),
-          move = launch_over(args, move, words, y.data, x.data, args.workspace,
-                             divisor_of(row_bytes(y) / bytes), words)] {
-    empty();
-    fill();
-    move();
-  };
+  return in_turn({launch_over(args, empty, rows, args.workspace, rows),
+                  launch_over(args, fill, count, args.workspace, choices.data, slots,
+                              divisor_of(of_sample(choices)), divisor_of(shared), count),
+                  move_rows(args)});
 }
 
 Launch combine(const KernelArgs& args) {
@@ -150,6 +189,19 @@ Launch combine(const KernelArgs& args) {
                       define_index(count) + define_word("T", bytes)};
   return launch_over(args, source, count, y.data, x.data, choices.data, slots_of(x),
                      divisor_of(of_sample(choices)), divisor_of(row_bytes(y) / bytes), count);
+}
+
+Launch pack_chosen(const KernelArgs& args) {
+  return move_chosen(args, true, args.output.type.shape.end()[-2]);
+}
+
+Launch unpack_chosen(const KernelArgs& args) {
+  return move_chosen(args, false, args.inputs[0].type.shape.end()[-2]);
+}
+
+std::int64_t chosen_bytes(const KernelArgs& args) {
+  const Shape& shape = args.output.type.shape;
+  return 4 * num_elements(Shape(shape.begin(), shape.end() - 1));
 }
 
 }  // namespace meshwork::cuda

@@ -16,8 +16,10 @@ std::span<const KernelDef> table_kernels() {
       {"embedding", embedding},
       {"embedding_gradient", embedding_gradient, embedding_gradient_workspace},
       {"one_hot", one_hot},
+      {"pack_chosen", pack_chosen, chosen_bytes},
       {"take_along_axis", take_along_axis},
       {"take_rows", take_rows},
+      {"unpack_chosen", unpack_chosen, chosen_bytes},
       {"write_rows", write_rows, write_rows_workspace},
   });
   return list;
