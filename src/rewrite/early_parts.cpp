@@ -39,12 +39,14 @@ class EarlyParts {
   const Node& node(ValueId id) const { return program_.node(id); }
 
   /// Whether a node shows some rows of what it reads, the same on all devices, or all of it in
-  /// another shape. A slice that gives a device its share shows others other rows.
+  /// another shape. A slice that gives a device its share, of as many rows on all devices together
+  /// as it reads, shows others other rows.
   bool is_part(ValueId id) const {
     const Node& part = node(id);
-    return part.op == &ops::kReshape ||
-           (part.op == &ops::kSlice && part.attrs.integer("axis") == 0 &&
-            program_.global_shape(id)[0] == part.attrs.integer("size"));
+    if (part.op == &ops::kReshape) return true;
+    if (part.op != &ops::kSlice || part.attrs.integer("axis") != 0) return false;
+    const std::int64_t rows = program_.global_shape(id)[0];
+    return rows == part.attrs.integer("size") && rows != program_.global_shape(part.inputs[0])[0];
   }
 
   void take_early(ValueId part) {
