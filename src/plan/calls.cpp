@@ -15,10 +15,10 @@ namespace {
 
 bool is_collective(const Node& node) { return node.op->collective != Collective::kNone; }
 
-/// Which all-reduces go together. Those that no collective waits for are late: nothing but updates
-/// and outputs does, so they fill buckets; so do gradients that collectives of updates wait for,
-/// such as those of norms or of weights. Others, if small, join those that can start before the
-/// first result of any of them is read.
+/// Which all-reduces and reduce-scatters go together. Those that no collective waits for are late:
+/// nothing but updates and outputs does, so they fill buckets; so do gradients that collectives of
+/// updates wait for, such as those of norms or of weights. Other all-reduces, if small, join those
+/// that can start before the first result of any of them is read.
 class Grouping {
  public:
   Grouping(const Graph& program, const Target& target, const Units& units)
@@ -47,12 +47,12 @@ class Grouping {
     for (const ValueId id : program_.ids()) {
       const Node& node = program_.node(id);
       if (!is_collective(node)) continue;
-      if (node.op->collective != Collective::kAllReduce) {
-        calls_.push_back({.nodes = {id}});
-      } else if (is_late(id)) {
+      if (fills_buckets(id)) {
         late.push_back(id);
-      } else {
+      } else if (node.op->collective == Collective::kAllReduce) {
         join(id);
+      } else {
+        calls_.push_back({.nodes = {id}});
       }
     }
     std::stable_sort(late.begin(), late.end(),
@@ -62,19 +62,31 @@ class Grouping {
   }
 
  private:
-  /// What all-reduces must have in common to be one. Buckets close in this order. Those that wait
-  /// for others, as norms do for gradients, do not go with these.
-  using Key = std::tuple<DType, std::vector<std::int64_t>, std::string_view, bool>;
+  /// What all-reduces must have in common to be one, and reduce-scatters to be of one bucket.
+  /// Buckets close in this order. Those that wait for others, as norms do for gradients, do not go
+  /// with these.
+  using Key = std::tuple<Collective, DType, std::vector<std::int64_t>, std::string_view, bool>;
   Key key_of(ValueId id) const {
     const Node& node = program_.node(id);
-    return {node.type.dtype, node.collective->axes, to_string(node.collective->reduction),
-            is_second_[id]};
+    return {node.op->collective, node.type.dtype, node.collective->axes,
+            to_string(node.collective->reduction), is_second_[id]};
+  }
+
+  /// Of its operand, on the device that has most.
+  std::int64_t operand_bytes(ValueId id) const {
+    const Node& node = program_.node(id);
+    const bool is_scattered = node.op->collective == Collective::kReduceScatter;
+    return most_bytes(node) * (is_scattered ? std::ssize(node.collective->counts) : 1);
+  }
+
+  bool fills_buckets(ValueId id) const {
+    const Collective kind = program_.node(id).op->collective;
+    return (kind == Collective::kAllReduce || kind == Collective::kReduceScatter) && is_late(id);
   }
 
   void find_second_ones(const Units& units) {
     const auto comes_behind = [&](ValueId input) {
-      return is_second_[input] ||
-             (program_.node(input).op->collective == Collective::kAllReduce && is_late(input));
+      return is_second_[input] || fills_buckets(input);
     };
     for (ValueId begin = 0; begin < program_.end(); begin = units.end(begin)) {
       bool is_second = false;
@@ -114,33 +126,37 @@ class Grouping {
     calls_.push_back({.nodes = {id}});
   }
 
-  /// `late`: in the order of their operands. A bucket has them the other way round: gradients as
-  /// the forward pass has their weights, so that stacks of products may stand in it.
+  /// `late`: in the order of their operands. A call has them the other way round: gradients as the
+  /// forward pass has their weights, so that stacks of products may stand in it.
   void fill_buckets(const std::vector<ValueId>& late) {
     struct Bucket {
-      Call call;
+      std::vector<ValueId> nodes;
       std::int64_t bytes = 0;
     };
     std::map<Key, Bucket> open;
-    std::vector<Call> closed;
+    std::vector<std::vector<ValueId>> closed;
     for (const ValueId id : late) {
-      const Node& node = program_.node(id);
       Bucket& bucket = open[key_of(id)];
-      bucket.call.nodes.push_back(id);
-      bucket.bytes += most_bytes(node);
+      bucket.nodes.push_back(id);
+      bucket.bytes += operand_bytes(id);
       if (bucket.bytes >= target_.bucket) {
-        closed.push_back(std::move(bucket.call));
+        closed.push_back(std::move(bucket.nodes));
         open.erase(key_of(id));
       }
     }
-    for (auto& [key, bucket] : open) closed.push_back(std::move(bucket.call));
-    std::stable_sort(closed.begin(), closed.end(), [&](const Call& a, const Call& b) {
-      return operand(a.nodes.back()) < operand(b.nodes.back());
-    });
-    for (Call& call : closed) {
-      std::ranges::reverse(call.nodes);
-      call.bucket = buckets_++;
-      calls_.push_back(std::move(call));
+    for (auto& [key, bucket] : open) closed.push_back(std::move(bucket.nodes));
+    std::ranges::stable_sort(
+        closed, {}, [&](const std::vector<ValueId>& nodes) { return operand(nodes.back()); });
+    for (std::size_t b = 0; b < closed.size(); ++b) add_bucket(std::move(closed[b]), b);
+  }
+
+  void add_bucket(std::vector<ValueId> nodes, std::size_t number) {
+    const int bucket = static_cast<int>(number);
+    if (program_.node(nodes.front()).op->collective == Collective::kReduceScatter) {
+      for (const ValueId id : nodes) calls_.push_back({.nodes = {id}, .bucket = bucket});
+    } else {
+      std::ranges::reverse(nodes);
+      calls_.push_back({.nodes = std::move(nodes), .bucket = bucket});
     }
   }
 
@@ -156,7 +172,6 @@ class Grouping {
   ValueMap<ValueId> first_reader_;
   std::vector<Call> calls_;
   std::map<Key, Open> open_;
-  int buckets_ = 0;
 };
 
 }  // namespace

@@ -30,10 +30,13 @@ class Units {
   ValueMap<ValueId> end_;
 };
 
-/// Collectives that go out as one, in the order of their operands.
+/// Collectives that go out as one, in the order of their operands. Gradients on their way to
+/// updates fill buckets: what depends on one comes when the next one is on its way, which bounds
+/// the memory of gradients. A bucket is a call of all-reduces, or several calls, of a
+/// reduce-scatter each.
 struct Call {
   std::vector<ValueId> nodes;
-  int bucket = -1;          ///< its number among the buckets, in the order of their last operands
+  int bucket = -1;          ///< number of its bucket, in the order of their last operands; -1: none
   std::size_t missing = 0;  ///< nodes that it waits for and that are not there yet
   bool is_ahead = false;    ///< may start at any time (plan/ahead.h)
   int started = -1;         ///< instruction

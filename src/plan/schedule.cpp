@@ -38,7 +38,10 @@ class Scheduler {
           waiting_[before].push_back(static_cast<int>(c));
         }
       }
-      if (calls_[c].bucket >= 0) buckets_.push_back(static_cast<int>(c));
+      const int bucket = calls_[c].bucket;
+      if (bucket < 0) continue;
+      if (bucket >= std::ssize(buckets_)) buckets_.resize(index(bucket) + 1);
+      buckets_[index(bucket)].push_back(static_cast<int>(c));
     }
     find_stages();
   }
@@ -163,12 +166,12 @@ class Scheduler {
     if (call.bucket < 0) return;
     // While this one is under way, the updates of those before it.
     while (next_bucket_ < std::ssize(buckets_) && is_started(next_bucket_)) ++next_bucket_;
-    if (next_bucket_ > 1) emit_stage(next_bucket_ - 1);
+    if (next_bucket_ > 1) emit_stage(static_cast<int>(next_bucket_) - 1);
   }
 
   bool is_started(std::ptrdiff_t bucket) const {
-    const int c = buckets_[index(bucket)];
-    return calls_[index(c)].started >= 0;
+    return std::ranges::all_of(buckets_[index(bucket)],
+                               [&](int c) { return calls_[index(c)].started >= 0; });
   }
 
   void finish(int c) {
@@ -242,8 +245,8 @@ class Scheduler {
   ValueMap<std::vector<ValueId>> before_;  ///< nodes that must run before each
   Units units_;
   std::vector<Call> calls_;
-  ValueMap<int> call_of_;     ///< index in calls_, -1: no collective
-  std::vector<int> buckets_;  ///< calls, by number of the bucket
+  ValueMap<int> call_of_;                  ///< index in calls_, -1: no collective
+  std::vector<std::vector<int>> buckets_;  ///< calls, by number of the bucket
   ValueMap<int> stage_;
   ValueMap<bool> there_;
   ValueMap<std::vector<int>> waiting_;  ///< calls that start when this value is there
