@@ -85,15 +85,15 @@ bool may_pass(const Site& site, int axis) {
   return false;
 }
 
-/// Order of the axes that share a factor: as the pin has them, else the larger operand.
-std::vector<int> axis_order(const Site& site) {
+/// Orders the axes that share a factor: as the pin has them there, else the larger operand.
+void put_in_order(const Site& site, int factor, std::vector<int>& axes) {
   std::vector<int> order;
-  const auto append = [&](const Layout& layout) {
-    for (const auto& axes : layout.dims) {
-      for (const int axis : axes) add_unique(order, axis);
-    }
+  const auto append = [&](const DimRule::Operand& operand, const Layout& layout) {
+    const int dim = DimRule::dim_of(operand, factor);
+    if (dim < 0) return;
+    for (const int axis : layout.dims[static_cast<std::size_t>(dim)]) add_unique(order, axis);
   };
-  if (site.pin != nullptr) append(*site.pin);
+  if (site.pin != nullptr) append(site.rule.output, *site.pin);
   std::vector<std::size_t> by_size(site.inputs.size());
   std::iota(by_size.begin(), by_size.end(), 0);
   const auto size = [&](std::size_t i) {
@@ -101,11 +101,10 @@ std::vector<int> axis_order(const Site& site) {
   };
   std::stable_sort(by_size.begin(), by_size.end(),
                    [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
-  for (const std::size_t i : by_size) append(site.inputs[i].kept());
-  for (int axis = 0; axis < static_cast<int>(site.mesh.sizes.size()); ++axis) {
-    add_unique(order, axis);
-  }
-  return order;
+  for (const std::size_t i : by_size) append(site.rule.inputs[i], site.inputs[i].kept());
+  for (const int axis : axes) add_unique(order, axis);
+  std::erase_if(order, [&](int axis) { return std::ranges::count(axes, axis) == 0; });
+  axes = std::move(order);
 }
 
 Layout operand_layout(const DimRule::Operand& operand, const FactorAxes& factor_axes) {
@@ -177,12 +176,16 @@ bool lay_out(const Site& site, const std::vector<AxisUse>& uses, NodeLayout& res
   FactorAxes factor_axes(site.rule.factors.size());
   std::vector<int> passing;
   std::vector<int> reduced;
-  for (const int axis : axis_order(site)) {
+  for (int axis = 0; axis < std::ssize(uses); ++axis) {
     const AxisUse& use = uses[static_cast<std::size_t>(axis)];
     if (use.kind == AxisUse::Kind::kPass) passing.push_back(axis);
     if (use.kind != AxisUse::Kind::kFactor) continue;
     factor_axes[static_cast<std::size_t>(use.factor)].push_back(axis);
     if (!DimRule::contains(site.rule.output, use.factor)) reduced.push_back(axis);
+  }
+  for (std::size_t factor = 0; factor < factor_axes.size(); ++factor) {
+    std::vector<int>& axes = factor_axes[factor];
+    if (axes.size() > 1) put_in_order(site, static_cast<int>(factor), axes);
   }
   if (!passing.empty() && !reduced.empty() && site.node.op->reduction != Reduction::kSum)
     return false;

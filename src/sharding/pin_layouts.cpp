@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "graph/op_def.h"
+#include "graph/readers.h"
 #include "sharding/cache_layout.h"
 #include "sharding/layout_map.h"
 #include "sharding/refine_mesh.h"
@@ -148,8 +149,15 @@ Layout layout_of_slot(const Node& slot, const Layout& of_weight) {
 }
 
 /// A gradient is wanted as the optimizer keeps its state, the first of all dimensions, else as its
-/// variable: it is reduced, or reduced and scattered, once, when it is complete.
+/// variable: it is reduced, or reduced and scattered, once, when it is complete. One that the
+/// backward pass goes on with is wanted as its variable in any case.
 void pin_gradients(const Graph& graph, PinnedLayouts& pinned) {
+  const Readers readers(graph);
+  const auto goes_on = [&](ValueId gradient) {
+    return std::ranges::any_of(readers.nodes(gradient), [&](ValueId reader) {
+      return graph.node(reader).phase == Phase::kBackward;
+    });
+  };
   std::map<std::string_view, std::size_t> first_slot;  // by the path of its weight
   std::map<ValueId, std::size_t> variable_of;
   for (std::size_t i = 0; i < graph.variables.size(); ++i) {
@@ -161,7 +169,8 @@ void pin_gradients(const Graph& graph, PinnedLayouts& pinned) {
   for (const Update& gradient : graph.gradients) {
     const std::size_t owner = variable_of.at(gradient.variable);
     const auto slot = first_slot.find(graph.variables[owner].path);
-    const std::size_t chosen = slot == first_slot.end() ? owner : slot->second;
+    const bool is_slot = slot != first_slot.end() && !goes_on(gradient.value);
+    const std::size_t chosen = is_slot ? slot->second : owner;
     pinned.values.emplace_back(gradient.value, pinned.variables[chosen].layout);
   }
 }

@@ -112,7 +112,7 @@ class Walk {
       return;
     }
     result_.layouts.push_back(cheapest(node, pin));
-    remember_reshards(id);
+    remember_reshards(id, pin != nullptr);
     if (node.gradient_of != kNoValue && !result_.layouts[id].output.partial.empty()) {
       partial_gradients_.insert(node.gradient_of);
     }
@@ -201,21 +201,34 @@ class Walk {
   std::vector<Layout> available(ValueId value, Phase phase) const {
     std::vector<Layout> layouts{result_.layouts[value].output};
     for (const auto& [layout, since] : materialized_[value]) {
-      if (since == phase || may_keep(value)) layouts.push_back(layout);
+      if (since == phase || may_keep(value, layout)) layouts.push_back(layout);
     }
     return layouts;
   }
 
-  /// A gathered weight is freed after its use in a phase, unless memory is plenty.
-  bool may_keep(ValueId value) const {
-    return options_.keep_gathered || result_.graph.node(value).op->leaf != Leaf::kVariable;
+  /// A gathered weight is freed after its use in a phase, unless memory is plenty. A part of what a
+  /// device keeps of it takes nothing.
+  bool may_keep(ValueId value, const Layout& layout) const {
+    return options_.keep_gathered || !is_weight(result_.graph, value) ||
+           parts_of(layout) >= parts_of(result_.layouts[value].output);
   }
 
-  void remember_reshards(ValueId id) {
+  /// How many parts a layout makes of a value.
+  std::int64_t parts_of(const Layout& layout) const {
+    std::int64_t parts = 1;
+    for (const auto& axes : layout.dims) parts *= mesh_.parts(axes);
+    return parts;
+  }
+
+  /// A part that is cut for a value that is pinned, such as a gradient as its optimizer wants it,
+  /// is no reason to go on with parts.
+  void remember_reshards(ValueId id, bool is_pinned) {
     const Node& node = result_.graph.node(id);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId input = node.inputs[i];
       const Layout& wanted = result_.layouts[id].inputs[i];
+      const bool is_cut = parts_of(wanted) >= parts_of(result_.layouts[input].output);
+      if (is_pinned && is_cut) continue;
       const auto known = available(input, node.phase);
       if (std::find(known.begin(), known.end(), wanted) == known.end()) {
         materialized_[input].emplace_back(wanted, node.phase);
@@ -236,6 +249,12 @@ class Walk {
 };
 
 }  // namespace
+
+bool is_weight(const Graph& graph, ValueId value) {
+  const Node* node = &graph.node(value);
+  while (node->op->same_elements) node = &graph.node(node->inputs[0]);
+  return node->op->leaf == Leaf::kVariable;
+}
 
 LaidOut propagate(const Graph& graph, const PinnedLayouts& pinned, const Mesh& mesh,
                   const PropagateOptions& options) {

@@ -90,7 +90,7 @@ class Inserter {
   ValueId want(ValueId id, const Layout& layout, Phase phase, const Node* user = nullptr) {
     const Node& node = source_.graph.node(id);
     const bool any_layout = source_.layouts[id].any_layout;
-    const bool keep = any_layout || options_.keep_gathered || node.op->leaf != Leaf::kVariable;
+    const bool keep = any_layout || options_.keep_gathered || !is_weight(source_.graph, id);
     const std::vector<Made>& made = made_[id];
     std::vector<Layout> available;
     std::vector<ValueId> values;
