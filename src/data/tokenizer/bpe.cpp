@@ -105,15 +105,17 @@ class Word {
   std::priority_queue<Offer> queue_;
 };
 
-/// Characters that stand beside each other in some token. No merge joins others.
+/// Characters that stand beside each other in some token. No merge joins others, but for those on
+/// both sides of characters that are left out.
 class Neighbours {
  public:
-  explicit Neighbours(const TokenTable& table) {
+  Neighbours(const TokenTable& table, bool leaves_out) : leaves_out_(leaves_out) {
     for (const std::string& token : table.texts()) {
       char32_t before = 0;
-      for_characters(token, [&](char32_t c, std::string_view) {
+      for_characters(token, [&](char32_t c, std::string_view bytes) {
         pairs_.insert(key(before, c));
         before = c;
+        if (bytes.size() == token.size()) tokens_.insert(c);
       });
     }
   }
@@ -126,7 +128,7 @@ class Neighbours {
       begin = end;
     };
     for_characters(word, [&](char32_t c, std::string_view bytes) {
-      if (!pairs_.contains(key(before, c))) give(bytes.data());
+      if (!pairs_.contains(key(before, c)) && stays(before) && stays(c)) give(bytes.data());
       before = c;
     });
     give(word.data() + word.size());
@@ -136,7 +138,11 @@ class Neighbours {
   static std::uint64_t key(char32_t left, char32_t right) {
     return static_cast<std::uint64_t>(left) << 32U | right;
   }
+  bool stays(char32_t c) const { return !leaves_out_ || tokens_.contains(c); }
+
+  bool leaves_out_;
   std::unordered_set<std::uint64_t> pairs_;
+  std::unordered_set<char32_t> tokens_;
 };
 
 class Bpe {
@@ -166,6 +172,9 @@ class Bpe {
     const bool is_unknown_alone = !fuses_unknown_ && !falls_back_to_bytes_;
     return unknown_ == kNone || is_unknown_alone || has_bytes();
   }
+
+  /// Whether characters that are no tokens are left out, so that those around them may be joined.
+  bool leaves_out() const { return unknown_ == kNone && !has_bytes(); }
 
   void operator()(std::string_view word, std::vector<std::int32_t>& tokens) const {
     if (ignores_merges_) {
@@ -284,7 +293,7 @@ TokenModel read_bpe(JsonReader& reader) {
                      (*bpe)(word, tokens);
                    }};
   if (bpe->may_be_cut()) {
-    model.cut = [neighbours = Neighbours(*bpe->table())](
+    model.cut = [neighbours = Neighbours(*bpe->table(), bpe->leaves_out())](
                     std::string_view word, const WordSink& sink) { neighbours.cut(word, sink); };
   }
   return model;
