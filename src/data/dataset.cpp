@@ -278,7 +278,7 @@ Split Dataset::open_rows(const SplitSpec& spec) const {
 }
 
 Split Dataset::open_fields(const SplitSpec& spec) const {
-  const auto directories = search_directories(spec_.name, spec_.at.file, spec_.directories);
+  const auto directories = search_directories(spec_.name, spec_.folder, spec_.directories);
   const OpenContext context{
       .directories = directories, .hint = spec_.hint, .seed = seed_, .cache = spec_.cache};
   Split split{.name = spec.name, .first = 0, .samples = 0, .fields = {}};

@@ -7,6 +7,7 @@
 #include "base/join.h"
 #include "base/names.h"
 #include "base/nearest.h"
+#include "config/named_file.h"
 #include "data/image_masks.h"
 
 namespace meshwork::data {
@@ -17,13 +18,13 @@ using config::Reader;
 using config::Value;
 
 constexpr std::array<std::string_view, 3> kSplits{"train", "validation", "test"};
-constexpr std::array<std::string_view, 26> kReserved{
+constexpr std::array<std::string_view, 27> kReserved{
     "name",       "format",      "directories", "splits",        "take",
     "hint",       "cache",       "seed",        "header",        "delimiter",
     "color_mode", "image_size",  "class_names", "interpolation", "crop_to_aspect_ratio",
     "files",      "context",     "stride",      "unit",          "vocabulary",
     "dtype",      "mask_tokens", "tokenizer",   "documents",     "timeseries",
-    "mix"};
+    "mix",        "folder"};
 
 /// The key whose files hold all splits.
 constexpr std::string_view kFiles = "files";
@@ -319,6 +320,7 @@ DatasetSpec read_description(const Value& description) {
   spec.name = keys.get("name", "");
   const Format& format = read_format(keys);
   spec.format = format.name;
+  spec.folder = keys.get("folder", config::folder_of(description.at.file));
   spec.directories = read_directories(keys);
   spec.hint = keys.get("hint", "");
   if (const Value* cache = keys.find("cache")) spec.cache = cache->as_bool("cache");

@@ -33,6 +33,7 @@ struct SplitSpec {
 ///     name: fashion_mnist              # its folder in $MESHWORK_DATA
 ///     format: idx                      # cifar10, cifar100, csv, hdf5, idx, images, npy, npz,
 ///                                      # synthetic, text, tokens
+///     folder: /home/me/data            # where relative paths start; by default that of the file
 ///     directories: [/usr/share/datasets/fashion-mnist]
 ///     splits:                          # train, validation, test: a file (or more) per field
 ///       train: {x: train-images-idx3-ubyte.gz, y: train-labels-idx1-ubyte.gz}
@@ -81,6 +82,7 @@ struct SplitSpec {
 struct DatasetSpec {
   std::string name;
   std::string format;
+  std::string folder;                    ///< of the description, or as it says
   std::vector<std::string> directories;  ///< as written
   std::string hint;
   std::optional<bool> cache;

@@ -62,11 +62,11 @@ std::string escaped(const std::string& directory) {
   return text;
 }
 
-/// Files that fit, sorted.
-std::vector<std::string> matches(const std::string& directory, const std::string& pattern) {
+/// Appends files that fit.
+void add_matches(const std::string& directory, const std::string& pattern,
+                 std::vector<std::string>& paths) {
   const std::string whole = directory.empty() ? pattern : escaped(directory) + "/" + pattern;
   glob_t found{};
-  std::vector<std::string> paths;
   if (::glob(whole.c_str(), GLOB_NOSORT, nullptr, &found) == 0) {
     for (std::size_t i = 0; i < found.gl_pathc; ++i) {
       const fs::path path = fs::path(found.gl_pathv[i]).lexically_normal();
@@ -75,7 +75,14 @@ std::vector<std::string> matches(const std::string& directory, const std::string
     }
   }
   ::globfree(&found);
+}
+
+/// Files that fit, packed or not, each once and sorted.
+std::vector<std::string> matches(const std::string& directory, const std::string& pattern) {
+  std::vector<std::string> paths;
+  for (const std::string& spelling : spellings(pattern)) add_matches(directory, spelling, paths);
   std::sort(paths.begin(), paths.end());
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
   // A packed file beside itself unpacked is no other file.
   std::erase_if(paths, [unpacked = paths](const std::string& path) {
     return path.ends_with(kPacked) &&
@@ -98,8 +105,7 @@ std::vector<std::string> matches(const std::string& directory, const std::string
 
 }  // namespace
 
-std::vector<std::string> search_directories(const std::string& name,
-                                            const std::string& description_file,
+std::vector<std::string> search_directories(const std::string& name, const std::string& folder,
                                             const std::vector<std::string>& listed) {
   std::vector<std::string> directories;
   const auto add = [&](const fs::path& path) {
@@ -111,8 +117,7 @@ std::vector<std::string> search_directories(const std::string& name,
   };
   const std::string root = expand(std::string("$") + kDataVariable);
   if (!root.empty() && !name.empty()) add(fs::path(root) / name);
-  fs::path beside = fs::path(description_file).parent_path();
-  if (beside.empty()) beside = ".";
+  const fs::path beside = folder;
   add(beside);
   for (const std::string& entry : listed) {
     const std::string path = expand(entry);
@@ -137,10 +142,8 @@ std::vector<std::string> find_files(const std::string& pattern,
   }
   if (const auto path = existing_file(pattern, directories)) return {*path};
   for (const std::string& directory : places_of(pattern, directories)) {
-    for (const std::string& spelling : spellings(pattern)) {
-      std::vector<std::string> paths = matches(directory, spelling);
-      if (!paths.empty()) return paths;
-    }
+    std::vector<std::string> paths = matches(directory, pattern);
+    if (!paths.empty()) return paths;
   }
   fail_missing(fmt::format("no file whose name fits '{}'", pattern), pattern, directories, at,
                hint);

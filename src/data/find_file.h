@@ -18,8 +18,7 @@ class MissingData : public Error {
 /// folder of the description, and `listed`, of which relative ones start at the folder of the
 /// description and `$NAME` at the start stands for that environment variable. A place whose
 /// variable is not set is left out.
-std::vector<std::string> search_directories(const std::string& name,
-                                            const std::string& description_file,
+std::vector<std::string> search_directories(const std::string& name, const std::string& folder,
                                             const std::vector<std::string>& listed);
 
 /// The path of `file` in the first directory that has it, unpacked or as `.gz`, whichever way it
@@ -28,8 +27,9 @@ std::vector<std::string> search_directories(const std::string& name,
 std::string find_file(const std::string& file, const std::vector<std::string>& directories,
                       const config::Location& at, const std::string& hint);
 
-/// The paths of all files of the first directory that has any whose names fit `pattern`, in the
-/// order of their names as bytes: "part-*.npz", "data_batch_[1-5].bin", "*/x.npy". A name without
+/// The paths of all files of the first directory that has any whose names fit `pattern`, unpacked
+/// or as `.gz`, in the order of their names as bytes: "part-*.npz", "data_batch_[1-5].bin",
+/// "*/x.npy". A name without
 /// `*`, `?` and `[`, or one under which a file exists, is that file. Errors as of find_file.
 std::vector<std::string> find_files(const std::string& pattern,
                                     const std::vector<std::string>& directories,

@@ -89,11 +89,11 @@ TEST_CASE("files are looked for in MESHWORK_DATA, beside the description, in lis
   const EnvironmentVariable data("MESHWORK_DATA", root.file("env").c_str());
   const EnvironmentVariable other("MESHWORK_TEST_PLACE", root.file("place").c_str());
   const auto places = data::search_directories(
-      "digits", root.file("here/d.yaml"),
+      "digits", root.file("here"),
       {"sub", "/somewhere", "$MESHWORK_TEST_PLACE/x", "$MESHWORK_TEST_UNSET", "."});
   CHECK(places == std::vector{root.file("env/digits"), root.file("here"), root.file("here/sub"),
                               std::string("/somewhere"), root.file("place/x")});
-  CHECK(data::search_directories("", root.file("here/d.yaml"), {"sub"}) ==
+  CHECK(data::search_directories("", root.file("here"), {"sub"}) ==
         std::vector{root.file("here"), root.file("here/sub"), root.file("env")});
   const config::Location at{"d.yaml", 3, 4};
   CHECK(error_of([&] { data::find_file("a.gz", places, at, "make it"); }) ==
