@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -82,6 +84,50 @@ std::optional<Difference> difference_of_loss(const config::Config& here,
   return Difference{"loss", text_of(here.compile->loss), text_of(there.compile->loss)};
 }
 
+std::string text_of(const config::Value* value) {
+  return value == nullptr || value->is_null() ? "none" : config::to_line(*value);
+}
+
+const config::Value* find(const config::Value& map, std::string_view key) {
+  const config::Value::Entry* const entry = map.is_map() ? map.find(key) : nullptr;
+  return entry == nullptr ? nullptr : &entry->value;
+}
+
+/// What evaluation sees, too.
+std::optional<Difference> difference_of_tokens(const config::Config& here,
+                                               const config::Config& there) {
+  const Difference tokens{"dataset.mask_tokens", text_of(find(here.dataset, "mask_tokens")),
+                          text_of(find(there.dataset, "mask_tokens"))};
+  if (tokens.here == tokens.there) return std::nullopt;
+  return tokens;
+}
+
+/// What becomes of the samples of training batches.
+std::vector<Difference> differences_of_samples(const config::Config& here,
+                                               const config::Config& there) {
+  std::vector<Difference> all;
+  const auto add = [&](const std::string& key, const config::Value* mine,
+                       const config::Value* theirs) {
+    Difference difference{"dataset." + key, text_of(mine), text_of(theirs)};
+    if (difference.here != difference.there) all.push_back(std::move(difference));
+  };
+  add("mix", find(here.dataset, "mix"), find(there.dataset, "mix"));
+  std::set<std::string> fields;
+  for (const config::Value* dataset : {&here.dataset, &there.dataset}) {
+    for (const config::Value::Entry& entry : dataset->map) {
+      if (find(entry.value, "augment") != nullptr) fields.insert(entry.key);
+    }
+  }
+  for (const std::string& field : fields) {
+    const auto augment = [&](const config::Config& config) -> const config::Value* {
+      const config::Value* const options = find(config.dataset, field);
+      return options == nullptr ? nullptr : find(*options, "augment");
+    };
+    add(field + ".augment", augment(here), augment(there));
+  }
+  return all;
+}
+
 /// The optimizer but for a learning rate that is a number, of which a resumed run tells itself.
 std::string text_of_optimizer(config::ClassSpec optimizer) {
   const config::Value::Entry* rate =
@@ -111,6 +157,7 @@ std::vector<Difference> differences_of_training(const config::Config& here,
   add("optimizer", text_of_optimizer(here.compile->optimizer),
       text_of_optimizer(there.compile->optimizer));
   add("precision", to_string(here.precision), to_string(there.precision));
+  for (Difference& sample : differences_of_samples(here, there)) all.push_back(std::move(sample));
   return all;
 }
 
@@ -147,13 +194,14 @@ std::vector<std::string> check_same_training(const Checkpoint& checkpoint, const
   const config::Config& here = job.config;
   const Signature signature = signature_of(job.train);
   std::vector<Difference> layers, training;
-  std::optional<Difference> loss;
+  std::optional<Difference> loss, tokens;
   try {
     config::Config there =
         config::parse_config(checkpoint.index().config, directory + " (its configuration)", {});
     there.seed = here.seed;  // another one is an error of its own
     layers = differences(layer_prints(here), layer_prints(there));
     if (layers.empty() && there.compile) loss = difference_of_loss(here, there, signature);
+    if (layers.empty()) tokens = difference_of_tokens(here, there);
     if (layers.empty() && there.compile) training = differences_of_training(here, there);
   } catch (const Error& error) {
     return {fmt::format("note: what {} says of its model cannot be read, and is not compared: {}",
@@ -161,6 +209,7 @@ std::vector<std::string> check_same_training(const Checkpoint& checkpoint, const
   }
   if (!layers.empty()) refuse(layers.front(), directory);
   if (loss) refuse(*loss, directory);
+  if (tokens) refuse(*tokens, directory);
   std::vector<std::string> notes;
   for (const Difference& difference : training) notes.push_back(describe(difference, directory));
   return notes;
