@@ -205,6 +205,9 @@ void assign_in_map(Value& node, Step step, const Value& value) {
     node.take(part);
     return;
   }
+  if (step.shape == "model.params" + ("." + part) && !known && !removes) {
+    fail_at(step.at, "model has no parameter '{}'{}", part, suggestion(part, node.keys()));
+  }
   if (removes && patterns) {
     fail_at(step.at, "{} has no key '{}' to remove{}", map, part, suggestion(part, node.keys()));
   }

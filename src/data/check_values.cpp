@@ -35,9 +35,10 @@ bool needs_check(const Field& field) {
                                                         : fmt::format(" * {} + {} = {}", scale,
                                                                       offset, raw * scale + offset);
   const SamplePlace place = field.source->place_of(sample);
-  fail(ExitCode::kFile,
-       "{}: {} {}: {}{} is not an int32; mend the file, or read the field as dtype float32",
-       place.name, place.what, place.sample, raw, scaled);
+  fail(ExitCode::kFile, "{}: {} {}: {}{} is not an int32; mend the file{}", place.name, place.what,
+       place.sample, raw, scaled,
+       field.table_rows > 0 ? fmt::format(": it is the number of a row of {}", field.table)
+                            : ", or read the field as dtype float32");
 }
 
 /// Whether finite numbers may be infinite as float32; what is normalized is made small before.

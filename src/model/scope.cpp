@@ -49,7 +49,10 @@ const T* Scope::given_for(const std::string& variable, const std::map<std::strin
   for (const auto& [of, result] : given) {
     // `depthwise_regularizer` is of a variable that Keras calls depthwise_kernel, or kernel.
     const bool is_kernel = name == of + "_kernel" || (of == "depthwise" && name == "kernel");
-    if (name != of && !is_kernel) continue;
+    // In Keras the regularizer of a weight is that of the factors that adapt it, too.
+    const std::string factor = "lora_" + of;
+    const bool is_factor = kind == kRegularizer && (name == factor + "_a" || name == factor + "_b");
+    if (name != of && !is_kernel && !is_factor) continue;
     used_.insert(fmt::format("{}{}", of, kind));
     return &result;
   }

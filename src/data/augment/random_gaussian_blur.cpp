@@ -68,13 +68,26 @@ void blur_across(const Kernel& kernel, const ImageShape& shape, float* row) {
   }
 }
 
-std::int64_t read_kernel_size(config::Reader& args) {
+struct KernelSize {
+  std::int64_t across = 3, down = 3;
+};
+
+/// One number, or a list of two.
+KernelSize read_kernel_size(config::Reader& args) {
   const config::Value* const given = args.find("kernel_size");
-  if (given == nullptr) return 3;
-  const std::int64_t size = given->as_integer("kernel_size");
-  if (size >= 1 && size <= kMostKernel && size % 2 == 1) return size;
-  config::fail_at(given->at, "{}: kernel_size must be an odd number from 1 to {}, not {}",
-                  args.what(), kMostKernel, size);
+  if (given == nullptr) return {};
+  const auto number = [&](const config::Value& value) {
+    const std::int64_t size = value.as_integer("kernel_size");
+    if (size >= 1 && size <= kMostKernel && size % 2 == 1) return size;
+    config::fail_at(value.at, "{}: kernel_size must be an odd number from 1 to {}, not {}",
+                    args.what(), kMostKernel, size);
+  };
+  if (!given->is_list()) return {number(*given), number(*given)};
+  if (given->list.size() != 2) {
+    config::fail_at(given->at, "{}: kernel_size must be a number, or a list of two: across, down",
+                    args.what());
+  }
+  return {number(given->list[0]), number(given->list[1])};
 }
 
 Range read_sigma(config::Reader& args) {
@@ -97,14 +110,15 @@ Range read_sigma(config::Reader& args) {
 
 ImageFunction parse(config::Reader& args) {
   const double probability = read_probability(args);
-  const std::int64_t size = read_kernel_size(args);
+  const KernelSize size = read_kernel_size(args);
   const Range sigma = read_sigma(args);
   const ValueRange values = read_value_range(args);
   return [=](const ImageShape& shape, const Draws& draws, const float* from, float* to) {
     if (draws[0] < probability) {
       constexpr double kEpsilon = 1e-6;  // Keras's: no sigma is 0
-      const Kernel kernel = gaussian(size, sigma.at(draws[1]) + kEpsilon);
-      blur_down(kernel, shape, from, to);
+      const double deviation = sigma.at(draws[1]) + kEpsilon;
+      blur_down(gaussian(size.down, deviation), shape, from, to);
+      const Kernel kernel = gaussian(size.across, deviation);
       const std::int64_t pitch = shape.width * shape.channels;
       for (std::int64_t i = 0; i < shape.elements(); i += pitch) {
         for (std::int64_t c = 0; c < shape.channels; ++c) blur_across(kernel, shape, to + i + c);

@@ -42,6 +42,7 @@ CsvReader reader_of(const FileBytes& file, const CsvSpec& spec) {
   return {file.path(), text, spec.delimiter};
 }
 
+/// Without blanks around it: so are cells, and what the description calls them.
 std::string_view trim(std::string_view cell) {
   const auto begin = cell.find_first_not_of(" \t");
   if (begin == std::string_view::npos) return {};
@@ -284,7 +285,7 @@ ColumnName read_column(const config::Value& value, bool header) {
     config::fail_at(value.at, "column '{}' has a name, but the file has no header; give its index",
                     value.as_string("columns"));
   }
-  return {value.as_string("columns"), std::nullopt, value.at};
+  return {std::string(trim(value.as_string("columns"))), std::nullopt, value.at};
 }
 
 std::vector<ColumnName> read_columns(const config::Value& value, bool header) {
@@ -330,7 +331,7 @@ Opener parse(const FieldEntry& entry) {
   if (const config::Value* classes = entry.options.find("classes")) {
     if (!classes->is_list()) config::fail_at(classes->at, "classes must be a list of texts");
     for (const config::Value& text : classes->list) {
-      const std::string name = text.as_string("classes");
+      const std::string name(trim(text.as_string("classes")));
       if (std::ranges::count(spec.classes, name) > 0) {
         config::fail_at(text.at, "classes has '{}' twice", name);
       }

@@ -11,6 +11,12 @@ namespace meshwork::data {
 CsvReader::CsvReader(std::string name, std::string_view text, char delimiter)
     : name_(std::move(name)), text_(text), delimiter_(delimiter) {
   if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;
+  if (text_.starts_with("\xFF\xFE") || text_.starts_with("\xFE\xFF")) {
+    fail(ExitCode::kFile, "{}: is UTF-16; write it as UTF-8: iconv -f UTF-16 -t UTF-8", name_);
+  }
+  if (text_.starts_with("PK\x03\x04")) {
+    fail(ExitCode::kFile, "{}: is a zip archive; unpack it: unzip", name_);
+  }
 }
 
 std::string CsvReader::place() const { return fmt::format("{}:{}", name_, record_line_); }

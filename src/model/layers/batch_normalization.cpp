@@ -74,7 +74,7 @@ void refuse_renormalization(config::Reader& args) {
 ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
   const ValueId x = inputs[0];
-  const std::int64_t axis = read_axis(args.find("axis"), -1, b.shape(x).size());
+  const std::int64_t axis = read_sample_axis(args, b.shape(x).size());
   const double momentum = args.get("momentum", 0.99, config::between(0, 1));
   const NormalizationArguments arguments = read_normalization(args);
   const auto mean_init = read_initializer(args, "moving_mean_initializer", "zeros");

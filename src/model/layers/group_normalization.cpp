@@ -24,12 +24,7 @@ std::int64_t read_groups(config::Reader& args, std::int64_t channels) {
 ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
   const Shape shape = b.shape(inputs[0]);
-  const config::Value* given = args.find("axis");
-  const std::int64_t axis = read_axis(given, -1, shape.size());
-  if (axis == 0) {
-    fail_at(given == nullptr ? args.at() : given->at,
-            "{}: axis 0 is the batch; give 1 or more, or -1 for the last", args.what());
-  }
+  const std::int64_t axis = read_sample_axis(args, shape.size());
   const auto dim = static_cast<std::size_t>(axis);
   const std::int64_t groups = read_groups(args, shape[dim]);
   const NormalizationArguments arguments = read_normalization(args);

@@ -22,7 +22,7 @@ ValueId scale_by_deviation(Scope& scope, NormalizationArguments arguments, Value
 
 ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
-  const auto axes = read_axes(args.find("axis"), -1, b.shape(inputs[0]).size());
+  const auto axes = read_sample_axes(args, b.shape(inputs[0]).size());
   const NormalizationArguments arguments = read_normalization(args);
   if (args.get("rms_scaling", false)) {
     return scale_by_deviation(scope, arguments, inputs[0], axes);

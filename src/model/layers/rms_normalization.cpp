@@ -10,7 +10,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   GraphBuilder& b = scope.builder();
   const ValueId x = inputs[0];
   const Shape shape = b.shape(x);
-  const auto axes = read_axes(args.find("axis"), -1, shape.size());
+  const auto axes = read_sample_axes(args, shape.size());
   const double epsilon = args.get("epsilon", 1e-6, config::at_least(0));
   Shape extents;
   Shape spread(shape.size(), 1);
