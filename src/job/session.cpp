@@ -13,6 +13,7 @@
 #include "interchange/open_weights.h"
 #include "job/gpu_memory.h"
 #include "job/node_memory.h"
+#include "job/same_calls.h"
 #include "job/same_model.h"
 #include "sharding/layout.h"
 #include "state/digest.h"
@@ -69,6 +70,7 @@ Session::Session(const Job& job, const World& world, DeviceParts parts)
     collectively(hosts(), [&] { check_memory_limit(job, plans_, rank); });
   }
   check_variables_agree();
+  check_same_calls(plans_, hosts());
   check_memory();
   allocate_arena();
   collectively(hosts(), [&] { place_samples(); });

@@ -143,6 +143,32 @@ TEST_CASE("all devices make the same passes of what adds up rows") {
   }
 }
 
+/// A batch of one sample, which one device has; what it computes is of one step.
+const std::string kOneSample = R"(
+mesh: {a: 2, b: 3}
+batch_axis: [a, b]
+strategy: model_parallel
+layout_map:
+  cross/value/kernel: [null, a, null]
+  cross/key/bias: [null, b]
+  enc/output: [[a, b], null, null]
+  norm/gamma: [[a, b]]
+dataset: {name: t, format: synthetic, splits: {train: {x: {normal: [1, 4, 6]}, y: {normal: [1, 4, 6]}}}}
+model:
+  input: [4, 6]
+  layers:
+    - TransformerEncoder: {name: enc, intermediate_dim: 5, num_heads: 3}
+    - MultiHeadAttention: {name: cross, num_heads: 2, key_dim: 3, inputs: [enc, enc]}
+    - LayerNormalization: {name: norm}
+    - Attention: {use_scale: true, inputs: [norm, enc]}
+compile: {optimizer: {SGD: {learning_rate: 0.05}}, loss: mse}
+fit: {batch_size: 1}
+)";
+
+TEST_CASE("devices without the only sample come to the collectives of the one that has it") {
+  check_order(job_of(kOneSample, ""), 1);
+}
+
 TEST_CASE("all devices of random models come to one order of collectives") {
   for (std::uint64_t seed = 2000; seed < 2090; ++seed) {
     const RandomModel model = seed % 3 == 0   ? random_transformer(seed)
