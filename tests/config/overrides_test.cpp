@@ -135,6 +135,11 @@ TEST_CASE("errors name the assignment") {
   CHECK(error({"model.layers.-1=null"}) ==
         "command line: 'model.layers.-1=null': model.layers has no element '-1'; it has 4, counted "
         "from 0; nearest: 'd1'");
+  CHECK(error({"model.params.depth=3"}) ==
+        "command line: 'model.params.depth=3': model has no parameter 'depth'");
+  CHECK(error({"model.params={width: 3}", "model.params.widht=4"}) ==
+        "command line: 'model.params.widht=4': model has no parameter 'widht'; nearest: 'width'");
+  CHECK(error({"model.params={width: 3}", "model.params.width=4"}).empty());
   CHECK(error({"compile.metrics.99999999999999999999=x"}) ==
         "command line: 'compile.metrics.99999999999999999999=x': compile.metrics has no element "
         "'99999999999999999999'; it has 2, counted from 0");

@@ -52,6 +52,18 @@ TEST_CASE("csv cells, quotes and line ends") {
   CHECK(records("\"\"\r\n\"a\"\r") == Records{{""}, {"a"}});
   CHECK(contains(error_of([] { records("a\n\"b\nc"); }), "t.csv:2: a quote opens that nothing"));
   CHECK(contains(error_of([] { records("\"a\nb\"x,1"); }), "t.csv:2: 'x' after a closing quote"));
+  CHECK(contains(error_of([] {
+                   records(
+                       "\xFF\xFE"
+                       "a");
+                 }),
+                 "t.csv: is UTF-16; write it as UTF-8"));
+  CHECK(contains(error_of([] {
+                   records(
+                       "PK\x03\x04"
+                       "a");
+                 }),
+                 "t.csv: is a zip archive; unpack it"));
 }
 
 TEST_CASE("csv fields by name, by index, and the rest") {
@@ -64,6 +76,12 @@ TEST_CASE("csv fields by name, by index, and the rest") {
   CHECK(named.describe() == "train: 2 samples, x float32 [2], y int32 []\n");
   CHECK(floats(named.split("train"), "x") == std::vector{5.1F, 3.5F, 4.9F, -0.3F});
   CHECK(ints(named.split("train"), "y") == std::vector<std::int32_t>{0, 1});
+
+  dir.write("blanks.csv", "a, y\n1, <=50K\n2,>50K \n");
+  const data::Dataset blanks = dataset(dir,
+                                       "format: csv\nsplits: {train: blanks.csv}\n"
+                                       "y: {columns: ' y', classes: [' <=50K', '>50K']}\n");
+  CHECK(ints(blanks.split("train"), "y") == std::vector<std::int32_t>{0, 1});
 
   dir.write("n.csv", "1;2;3\n4;5;6\n");
   const data::Dataset indexed = dataset(dir,

@@ -115,6 +115,33 @@ TEST_CASE("a pattern takes a packed file for the one beside it that is not") {
   for (const char* name : {"p-1.csv", "p-1.csv.gz", "p-2.csv.gz", "p-3.csv"}) dir.write(name, "");
   CHECK(data::find_files("p-*", {dir.path()}, {}, "") ==
         std::vector{dir.file("p-1.csv"), dir.file("p-2.csv.gz"), dir.file("p-3.csv")});
+  for (const char* pattern : {"p-*.csv", "p-*.csv.gz"}) {
+    CAPTURE(pattern);
+    CHECK(data::find_files(pattern, {dir.path()}, {}, "") ==
+          std::vector{dir.file("p-1.csv"), dir.file("p-2.csv.gz"), dir.file("p-3.csv")});
+  }
+}
+
+TEST_CASE("paths start in the folder that a description names") {
+  const TempDir dir;
+  dir.write("here/t.csv", "1,2\n");
+  dir.write("there/t.csv", "1,2\n3,4\n");
+  const std::string rest = ", format: csv, header: false, splits: {train: t.csv}, y: {columns: 1}}";
+  for (const char* folder : {"here", "there"}) {
+    const data::Dataset opened = dataset(dir, "{folder: " + dir.file(folder) + rest);
+    CHECK(opened.split("train").samples == (std::string(folder) == "here" ? 1 : 2));
+  }
+}
+
+TEST_CASE("formats that are packed themselves are not read from .gz, and say so") {
+  const TempDir dir;
+  dir.write("a.npz.gz", "x");
+  dir.write("a.h5.gz", "x");
+  for (const auto& [format, file] : {std::pair("npz", "a.npz"), std::pair("hdf5", "a.h5")}) {
+    const data::Dataset opened =
+        dataset(dir, fmt::format("{{format: {}, splits: {{train: {{x: {}}}}}}}", format, file));
+    CHECK(contains(error_of([&] { opened.split("train"); }), "is not read from .gz; unpack it"));
+  }
 }
 
 TEST_CASE("an unset MESHWORK_DATA is told") {

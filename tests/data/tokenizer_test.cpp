@@ -181,6 +181,40 @@ TEST_CASE("what a file has that is not read is an Error with its place") {
         "3: t.json: must be an object, not []");
 }
 
+TEST_CASE("scripts and words are those of Oniguruma") {
+  const auto numbers = [](const std::string& pattern, const std::string& words,
+                          const std::string& merges, const std::string& text) {
+    const std::string json =
+        R"({"added_tokens": [], "normalizer": null, "pre_tokenizer": {"type": "Split", "pattern": )"
+        R"({"Regex": ")" +
+        pattern +
+        R"("}, "behavior": "Isolated", "invert": false}, "model": {"type": "BPE", )"
+        R"("unk_token": null, "vocab": )" +
+        words + R"(, "merges": )" + merges + "}}";
+    return data::Tokenizer(json, "t.json").encode(text);
+  };
+  // A comma that several scripts have is of none.
+  CHECK(numbers("\\\\p{Han}+", R"({"日": 0, "、": 1, "日、": 2})", R"([["日", "、"]])",
+                "日、日、") == Numbers{0, 1, 0, 1});
+  CHECK(numbers("\\\\w+", R"({"Ⅷ": 0, "x": 1, "xⅧ": 2})", R"([["x", "Ⅷ"]])", "xⅧxⅧ") ==
+        Numbers{2, 2});
+  CHECK(numbers("\\\\w+", R"({"²": 0, "x": 1, "x²": 2})", R"([["x", "²"]])", "x²") == Numbers{2});
+  CHECK(numbers("[\\\\w]+", R"({"²": 0, "x": 1, "x²": 2})", R"([["x", "²"]])", "x²") ==
+        Numbers{1, 0});
+}
+
+TEST_CASE("characters that are no tokens join those around them in words of any length") {
+  const std::string json =
+      R"({"added_tokens": [], "normalizer": null, "pre_tokenizer": null, "model": {"type": "BPE", )"
+      R"("unk_token": null, "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": [["a", "b"]]}})";
+  const data::Tokenizer t(json, "t.json");
+  for (const std::size_t count : {21, 22, 1000}) {
+    std::string text;
+    for (std::size_t i = 0; i < count; ++i) text += "aXb";
+    CHECK(t.encode(text) == Numbers(count, 2));
+  }
+}
+
 TEST_CASE("patterns that PCRE2 reads in another way are refused") {
   const auto error = [](const std::string& pattern) {
     return failure("llama3", [&](Json& json) {

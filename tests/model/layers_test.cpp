@@ -217,6 +217,21 @@ TEST_CASE("Dot sums over one dimension of each of two inputs") {
             .ends_with("axis 0 is the batch; give 1 or more, or -1 for the last"));
 }
 
+TEST_CASE("nothing is normalized over the batch where a variable would be as long") {
+  for (const char* layer :
+       {"LayerNormalization", "RMSNormalization", "BatchNormalization", "GroupNormalization"}) {
+    CAPTURE(layer);
+    const std::string batch = "axis 0 is the batch; give 1 or more, or -1 for the last";
+    CHECK(layers_error("[5, 4]", fmt::format("{}: {{axis: 0}}", layer)).ends_with(batch));
+    CHECK(layers_error("[5, 4]", fmt::format("{}: {{axis: -3}}", layer)).ends_with(batch));
+    CHECK(layers_error("[]", layer).ends_with(batch));
+  }
+  CHECK(layers_error("[5, 4]", "LayerNormalization: {axis: [1, 0]}")
+            .ends_with("axis 0 is the batch; give 1 or more, or -1 for the last"));
+  CHECK(layers_error("[5, 4]", "BatchNormalization: {axis: [1, 2]}")
+            .ends_with("axis must be an integer, not a list"));
+}
+
 TEST_CASE("errors of arguments name layer, place and way out") {
   CHECK(layers_error("[6]", "Dense: {units: 2, name: d, kernel_initialiser: zeros}") ==
         "c.yaml:3:39: layer 'd' (Dense) has no key 'kernel_initialiser'; nearest: "

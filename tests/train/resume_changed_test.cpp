@@ -241,3 +241,47 @@ TEST_CASE("what only training sees may change, and is told of") {
   CHECK(told("units: 5}", "units: 5, kernel_initializer: zeros}") == "");
   CHECK(told("[accuracy]", "[]") == "");
 }
+
+TEST_CASE("training images may be changed otherwise, and that is told of; masked tokens may not") {
+  const TempDirectory directory;
+  const std::string images = R"(
+dataset:
+  name: t
+  format: synthetic
+  splits: {train: {x: {normal: [8, 4, 4, 1]}, y: {normal: [8, 2]}}}
+  x: {augment: [RandomFlip]}
+model: {input: [4, 4, 1], layers: [Flatten, Dense: {units: 2}]}
+compile: {optimizer: sgd, loss: mse}
+fit: {batch_size: 4, epochs: 1}
+)";
+  const std::string run = directory.file("run");
+  REQUIRE(fit_on(images, "1", run).error == "");
+  const Outcome other =
+      resume(changed(changed(images, "epochs: 1", "epochs: 2"), "[RandomFlip]", "[]"), "1", run);
+  CHECK(other.error == "");
+  CHECK(other.out.find("note: dataset.x.augment is '[]' from here on; it was '[RandomFlip]' in the "
+                       "run that is resumed") != std::string::npos);
+
+  const std::string tokens = R"(
+dataset:
+  name: t
+  format: text
+  files: text.txt
+  context: 4
+  splits: {train: 1}
+  mask_tokens: {vocabulary_size: 9, mask_token_id: 8, mask_selection_rate: 0.5}
+model:
+  input: {shape: [4], dtype: int32}
+  layers: [Embedding: {input_dim: 9, output_dim: 3}, Dense: {units: 9}]
+compile: {optimizer: sgd, loss: {SparseCategoricalCrossentropy: {from_logits: true, ignore_class: -1}}}
+fit: {batch_size: 4, epochs: 1}
+)";
+  test::write_text(directory.file("text.txt"), "abcdefgh hgfedcba abcdefgh");
+  const std::string here = changed(tokens, "text.txt", directory.file("text.txt"));
+  const std::string masked = directory.file("masked");
+  REQUIRE(fit_on(here, "1", masked).error == "");
+  const Outcome more = resume(
+      changed(changed(here, "epochs: 1", "epochs: 2"), "rate: 0.5", "rate: 0.9"), "1", masked);
+  CHECK(more.error.find("dataset.mask_tokens is '{vocabulary_size: 9, mask_token_id: 8, "
+                        "mask_selection_rate: 0.9}' here") != std::string::npos);
+}
