@@ -52,4 +52,9 @@ ValueId viewed(const Graph& program, ValueId id) {
   return id;
 }
 
+bool is_weight(const Graph& graph, ValueId id) {
+  while (graph.node(id).op->same_elements) id = graph.node(id).inputs[0];
+  return graph.node(id).op->leaf == Leaf::kVariable;
+}
+
 }  // namespace meshwork

@@ -28,4 +28,7 @@ std::vector<std::int64_t> part_offsets(const Graph& program, ValueId id);
 /// The value whose bytes a view shows; any other value itself.
 ValueId viewed(const Graph& program, ValueId id);
 
+/// Whether a value is a variable, or has its elements in another type or shape.
+bool is_weight(const Graph& graph, ValueId id);
+
 }  // namespace meshwork

@@ -273,7 +273,8 @@ class Memory {
 
   void place_gathered(ValueId id, int start) {
     const ValueId operand = made_for(id, uses_.finish_of[index(start)]);
-    if (!gives_all(id) || operand == kNoValue) return;
+    // Where others read it, too, as a weight that each pass gathers, all would be there as long.
+    if (!gives_all(id) || operand == kNoValue || uses_.reads[operand] > 1) return;
     const Place whole{new_buffer(num_bytes(graph_.type(id)), start), 0};
     fixed_[id] = whole;
     fix(operand, {whole.buffer, block_begin(graph_, id)});

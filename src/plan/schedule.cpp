@@ -67,9 +67,12 @@ class Scheduler {
  private:
   ValueId root(ValueId id) const { return viewed(program_, id); }
 
-  /// As soon as its operand is there; what is there from the beginning would otherwise be moved,
-  /// and fill memory, long before it is used.
-  bool starts_early(ValueId id) const { return !is_leaf(program_.node(root(id_of_operand(id)))); }
+  /// As soon as its operand is there; what is there from the beginning, or the copy of it in 16
+  /// bits, would otherwise be moved, and fill memory, long before it is used.
+  bool starts_early(ValueId id) const {
+    const ValueId operand = root(id_of_operand(id));
+    return !is_leaf(program_.node(operand)) && !is_weight(program_, operand);
+  }
   ValueId id_of_operand(ValueId id) const { return program_.node(id).inputs[0]; }
 
   /// What a collective waits for: its operand, if it starts early, and what edges say; of one that

@@ -11,6 +11,7 @@ namespace meshwork {
 Uses::Uses(const Plan& plan)
     : made_by(plan.program.nodes.size(), -1),
       last(plan.program.nodes.size(), -1),
+      reads(plan.program.nodes.size(), 0),
       finish_of(plan.instructions.size(), -1),
       root(plan.program.nodes.size()),
       shown_from(plan.program.nodes.size(), 0) {
@@ -22,7 +23,10 @@ Uses::Uses(const Plan& plan)
     for (const ValueId id : instruction.nodes) {
       made_by[id] = i;
       touch(id, i);
-      for (const ValueId input : graph.node(id).inputs) touch(input, i);
+      for (const ValueId input : graph.node(id).inputs) {
+        touch(input, i);
+        ++reads[root[input]];
+      }
     }
     if (instruction.kind == Instruction::Kind::kFinish) touch_call(plan, i);
   }

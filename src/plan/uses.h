@@ -14,6 +14,7 @@ struct Uses {
 
   ValueMap<int> made_by;              ///< -1: it is there from the start
   ValueMap<int> last;                 ///< that reads it or a view of it; behind all: for results
+  ValueMap<int> reads;                ///< how often nodes read it or a view of it
   std::vector<int> finish_of;         ///< of instructions that start a collective; -1 of others
   ValueMap<ValueId> root;             ///< the value whose bytes it shows
   ValueMap<std::int64_t> shown_from;  ///< bytes into its root at which they begin

@@ -10,6 +10,7 @@
 #include "graph/builder.h"
 #include "graph/flops.h"
 #include "graph/op_def.h"
+#include "graph/views.h"
 #include "sharding/choice.h"
 #include "sharding/factor_axes.h"
 #include "sharding/reshard.h"
@@ -249,12 +250,6 @@ class Walk {
 };
 
 }  // namespace
-
-bool is_weight(const Graph& graph, ValueId value) {
-  const Node* node = &graph.node(value);
-  while (node->op->same_elements) node = &graph.node(node->inputs[0]);
-  return node->op->leaf == Leaf::kVariable;
-}
 
 LaidOut propagate(const Graph& graph, const PinnedLayouts& pinned, const Mesh& mesh,
                   const PropagateOptions& options) {

@@ -41,9 +41,6 @@ struct PropagateOptions {
 LaidOut propagate(const Graph& graph, const PinnedLayouts& pinned, const Mesh& mesh,
                   const PropagateOptions& options);
 
-/// A variable, or its elements in another type or shape.
-bool is_weight(const Graph& graph, ValueId value);
-
 /// The layouts of a node whose result is to be `wanted`, and of its operands then: of a free value,
 /// as its consumer wants it.
 NodeLayout lay_out_for(const Graph& graph, const Node& node, const Layout& wanted,

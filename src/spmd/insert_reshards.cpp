@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "graph/op_def.h"
+#include "graph/views.h"
 #include "sharding/reshard.h"
 #include "spmd/partition.h"
 

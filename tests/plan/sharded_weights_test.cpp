@@ -48,7 +48,8 @@ std::vector<std::string> ops_of(const std::vector<Sent>& sent) {
 }  // namespace
 
 TEST_CASE("gradients of weights in parts are scattered and freed as the backward pass goes") {
-  for (const char* layouts : {kFsdp, kZero}) {
+  const std::string narrow = "precision: mixed_bfloat16\n";
+  for (const std::string& layouts : {std::string(kFsdp), std::string(kZero), kFsdp + narrow}) {
     CAPTURE(layouts);
     const auto bytes = [&](int depth) {
       Job job = job_of(text_of(depth, layouts), "data=4");
