@@ -157,6 +157,29 @@ fit: {batch_size: 8}
   }
 }
 
+TEST_CASE("packed experts train on a GPU as all of them do on a CPU") {
+  const std::string text = R"(
+strategy: model_parallel
+layout_map: {'.*/experts/.*': [model]}
+dataset: {name: t, format: synthetic, splits: {train: {x: {normal: [22, 6, 5]}, y: {normal: [22, 6, 5]}}}}
+model:
+  input: [6, 5]
+  layers: [MixtureOfExperts: {name: mixture, intermediate_dim: 7, num_experts: 5, top_k: 2}]
+compile: {optimizer: {SGD: {learning_rate: 0.1}}, loss: mse}
+fit: {batch_size: 8}
+)";
+  const std::string one = "mesh: {data: 1, model: 1}\n";
+  const Trajectory whole = train("device: cpu\nfusion: {pack_experts: false}\n" + one + text, {});
+  for (const char* mesh : {"1x1", "1x2", "2x1"}) {
+    CAPTURE(mesh);
+    const Trajectory packed = train("device: cuda\n" + one + text, {.mesh = mesh});
+    CHECK(loss_difference(packed, whole) < 1e-5);
+    CHECK(weight_difference(packed, whole) < 1e-4);
+  }
+  const std::string narrow = "device: cuda\nprecision: mixed_bfloat16\n" + one + text;
+  CHECK(train(narrow, {}).digest == train(narrow + "fusion: {pack_experts: false}\n", {}).digest);
+}
+
 TEST_CASE("weights in parts are gathered ahead on a GPU, and small gradients reduced together") {
   const std::string text = R"(
 device: cuda
