@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "base/check.h"
 #include "graph/op_def.h"
@@ -107,13 +109,34 @@ class Inserter {
       return make(id, wanted);
     }
     MW_CHECK(!made.empty(), "%{} is wanted before it is made", id);
+    const Source source = nearest_layout(available, layout, node.type, mesh_);
+    if (const auto anew = spread_anew(id, layout, source.bytes)) return make(id, *anew);
     // A reshard belongs to the layer that asks for it.
     Node like = node;
     if (user != nullptr) like.path = user->path;
-    const Source source = nearest_layout(available, layout, node.type, mesh_);
     const ValueId value = append_reshard(values[source.index], like, layout, phase);
     add(id, {layout, phase, value});
     return value;
+  }
+
+  /// How a value that repeats a smaller one is made once more in the wanted layout, where that
+  /// takes fewer bytes than to move what is there: the smaller one is moved instead.
+  std::optional<NodeLayout> spread_anew(ValueId id, const Layout& layout, double bytes) {
+    const Node& node = source_.graph.node(id);
+    if (!node.op->elementwise || node.inputs.size() != 1 || bytes == 0) return std::nullopt;
+    const ValueId operand = node.inputs[0];
+    const TensorType& type = source_.graph.type(operand);
+    if (num_elements(type.shape) >= num_elements(node.type.shape)) return std::nullopt;
+    NodeLayout anew = lay_out_for(source_.graph, node, layout, mesh_);
+    if (!(anew.computed == layout)) return std::nullopt;
+    anew.output = layout;
+    std::vector<Layout> available;
+    for (const Made& made : made_[operand]) available.push_back(made.layout);
+    const bool is_free = source_.layouts[operand].any_layout;
+    if (!is_free && nearest_layout(available, anew.inputs[0], type, mesh_).bytes >= bytes) {
+      return std::nullopt;
+    }
+    return anew;
   }
 
   const LaidOut& source_;

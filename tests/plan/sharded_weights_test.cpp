@@ -115,3 +115,26 @@ optimizer_layout: )";
   CHECK(gathered("{'.*(gamma|beta)': [data]}") == 0);
   CHECK(gathered("{'.*': [data]}") == 0);
 }
+
+TEST_CASE("what repeats a smaller value is moved before it is repeated") {
+  const std::string text = R"(
+mesh: {data: 1}
+strategy: model_parallel
+dataset: {name: t, format: synthetic, splits: {train: {x: {integers: [64, 16], below: 9}, y: {normal: [64, 4]}}}}
+model:
+  input: {shape: [16], dtype: int32}
+  layers:
+    - TokenAndPositionEmbedding: {name: e, vocabulary_size: 9, sequence_length: 16, embedding_dim: 8}
+    - GlobalAveragePooling1D
+    - Dense: {name: d, units: 4}
+compile: {optimizer: sgd, loss: mse}
+fit: {batch_size: 64}
+)";
+  for (const char* layouts : {"layout_map: {'.*embeddings': [data]}", "layout_map: {}"}) {
+    CAPTURE(layouts);
+    for (const Sent& one : sent_by(training_plan(text + layouts, "data=4", 0))) {
+      CHECK(one.op != "all_to_all");
+      CHECK(one.elements <= 64 * 16);  // tokens; not the 64 * 16 * 8 numbers for them
+    }
+  }
+}
