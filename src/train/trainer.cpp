@@ -206,7 +206,12 @@ TrainerResult Trainer::run() {
   }
   if (checkpointer_) checkpointer_->complete();
   if (trace_) write_trace();
-  if (signal_ != 0) return result();
+  if (signal_ != 0) {
+    const auto step = bad_step();
+    if (!step) return result();
+    signal_ = 0;  // there is nothing to go on with
+    failure = describe_failure(runner_.logs().at(names::kLoss), epoch_, *step);
+  }
   const bool is_well = failure.empty();
   const bool averages = averages_weights(config_.compile->optimizer);
   if (is_well && averages && iteration_ > 0) {

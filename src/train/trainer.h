@@ -79,6 +79,7 @@ class Trainer {
   void restore_callbacks(const Checkpoint& checkpoint);
   void restore_best(const Json& state, const std::string& checkpoint);
   void restore_rate(double rate, std::optional<double> configured);
+  std::optional<std::int64_t> bad_step();
   void save(bool is_best = false);
   void save_after_epoch();
   bool is_best();
@@ -117,6 +118,7 @@ class Trainer {
   std::optional<Checkpointer> checkpointer_;
   double saved_at_ = 0;  ///< seconds of the clock
   bool is_due_ = false;
+  bool has_told_bad_step_ = false;
   int signal_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/byte_size.h"
 #include "base/clock.h"
@@ -275,10 +276,26 @@ void Trainer::open_files(const RunDirectory& directory, const Start& start) {
   });
 }
 
+/// The first step of the epoch whose loss was no number: the weights are none any more. All devices
+/// call it.
+std::optional<std::int64_t> Trainer::bad_step() {
+  std::int64_t step = runner_.bad_step().value_or(0);
+  session_.hosts().broadcast(&step, sizeof step, 0);
+  return step == 0 ? std::nullopt : std::optional(step);
+}
+
 void Trainer::save(bool is_best) {
   is_due_ = false;
   saved_at_ = steady_seconds();
   if (!checkpointer_) return;
+  if (const auto step = bad_step()) {
+    if (std::exchange(has_told_bad_step_, true)) return;
+    training_.say(
+        fmt::format("warning: epoch {}, step {}: the loss is no number; no checkpoint is written "
+                    "any more, and those that are there stay",
+                    epoch_ + 1, *step));
+    return;
+  }
   checkpointer_->complete();  // and may be the best one by now
   const std::string& name = config_.checkpoint.best;
   checkpointer_->save(snapshot(is_best), is_best ? std::optional(logs_.at(name)) : std::nullopt);

@@ -197,6 +197,28 @@ TEST_CASE("a loss that is no number: the epoch has its row, the run fails") {
   }
 }
 
+TEST_CASE("a loss that is no number takes no checkpoint away that is sound") {
+  const TempDirectory directory;
+  const auto text = [](const std::string& every) {
+    return text_of(
+               "{SGD: {learning_rate: {PiecewiseConstantDecay: {boundaries: [3], values: "
+               "[0.01, 1e30]}}}}",
+               "batch_size: 2, epochs: 1") +
+           "checkpoint: {keep: 2, every: " + every + "}\n";
+  };
+  for (const std::string mesh : {"1x1", "2x2"}) {
+    CAPTURE(mesh);
+    const std::string run = directory.file(mesh);
+    const Outcome outcome = fit_on(text("1 step"), mesh, run);
+    CHECK(outcome.error.starts_with("epoch 1, step 6: the loss is "));
+    CHECK(outcome.out ==
+          "warning: epoch 1, step 6: the loss is no number; no checkpoint is written any more, and "
+          "those that are there stay\n");
+    CHECK(list_checkpoints(run + "/checkpoints") ==
+          std::vector<std::string>{run + "/checkpoints/step-4", run + "/checkpoints/step-5"});
+  }
+}
+
 TEST_CASE("after a loss that is no number the best weights are kept, if they were wanted") {
   const TempDirectory directory;
   for (const std::string mesh : {"1x1", "3x1"}) {
