@@ -38,9 +38,8 @@ void check_space(const std::string& directory, std::int64_t bytes) {
        show_bytes(static_cast<double>(bytes)), show_bytes(static_cast<double>(left)));
 }
 
-}  // namespace
-
-std::string fallback_of(const config::Config& config, const RunDirectory& directory) {
+/// That of this member, by its environment.
+std::string own_fallback(const config::Config& config, const RunDirectory& directory) {
   const char* temporary = std::getenv("TMPDIR");
   std::string root = config.checkpoint.fallback;
   if (root.empty() && temporary != nullptr) root = temporary;
@@ -54,6 +53,15 @@ std::string fallback_of(const config::Config& config, const RunDirectory& direct
                      hash_bytes(whole.data(), whole.size()) >> 32U);
 }
 
+}  // namespace
+
+std::string fallback_of(const config::Config& config, const RunDirectory& directory,
+                        HostGroup& hosts) {
+  std::string fallback = own_fallback(config, directory);
+  broadcast_text(hosts, fallback, 0);
+  return fallback;
+}
+
 Checkpointer::Checkpointer(HostGroup& hosts, const config::Config& config,
                            const RunDirectory& directory, bool async,
                            std::function<void(const std::string&)> say)
@@ -61,7 +69,7 @@ Checkpointer::Checkpointer(HostGroup& hosts, const config::Config& config,
       spec_(config.checkpoint),
       async_(async),
       directory_(directory.checkpoints()),
-      fallback_(fallback_of(config, directory)),
+      fallback_(fallback_of(config, directory, hosts)),
       say_(std::move(say)) {
   index_.config = config::standalone_text(config, directory.path());
   index_.metadata = model_metadata(config);

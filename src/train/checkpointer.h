@@ -104,7 +104,9 @@ class Checkpointer {
   std::future<Slices> slices_;
 };
 
-/// Where checkpoints of a run go that its own directory does not take; "" for nowhere.
-std::string fallback_of(const config::Config& config, const RunDirectory& directory);
+/// Where checkpoints of a run go that its own directory does not take; "" for nowhere. All members
+/// call it: the word of the first holds, for each may have a $TMPDIR of its own.
+std::string fallback_of(const config::Config& config, const RunDirectory& directory,
+                        HostGroup& hosts);
 
 }  // namespace meshwork

@@ -128,8 +128,9 @@ void save_weights(const Session& session, const RunDirectory& directory) {
   try {
     session.save_weights(directory.path() + "/" + kFinalWeights);
   } catch (const Error& error) {
-    const std::string fallback = fallback_of(session.job().config, directory);
-    if (error.code() != ExitCode::kFile || fallback.empty()) throw;
+    if (error.code() != ExitCode::kFile) throw;
+    const std::string fallback = fallback_of(session.job().config, directory, session.hosts());
+    if (fallback.empty()) throw;
     const std::string other = fallback + "/" + kFinalWeights;
     collectively(session.hosts(), [&] {
       if (session.is_first()) create_parent_directory(other);

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "comm/single.h"
+#include "comm/thread.h"
 #include "support/temp_directory.h"
 
 namespace meshwork {
@@ -70,6 +71,19 @@ TEST_CASE("a checkpoint is the best one when it is there, and one in the second 
   run.save(4);
   CHECK(list_checkpoints(checkpoints) ==
         std::vector<std::string>{checkpoints + "/step-2", checkpoints + "/step-4"});
+}
+
+TEST_CASE("the second place is that of the first member for all") {
+  const TempDirectory directory;
+  run_devices(3, [&](World& world) {
+    const RunDirectory run(directory.file("run"), Rerun::kRefuse, *world.hosts);
+    config::Config config;
+    // As if each had a $TMPDIR of its own.
+    if (world.hosts->rank() != 1) {
+      config.checkpoint.fallback = directory.file(std::to_string(world.hosts->rank()));
+    }
+    CHECK(fallback_of(config, run, *world.hosts).starts_with(directory.file("0/run-")));
+  });
 }
 
 TEST_CASE("a checkpoint that has no place is not begun, not even the first") {
