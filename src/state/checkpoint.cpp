@@ -298,12 +298,19 @@ std::vector<std::string> list_checkpoints(const std::string& directory) {
 }
 
 std::string new_checkpoint(const std::string& directory, std::int64_t steps) {
-  std::string path = fmt::format("{}/step-{}", directory, steps);
-  std::error_code code;
-  for (int number = 2; fs::exists(path, code); ++number) {
-    path = fmt::format("{}/step-{}-{}", directory, steps, number);
+  std::int64_t last = 0;
+  for (const std::string& name : names_in(directory)) {
+    const auto [before, number] = order_of(name);
+    if (before == steps) last = std::max(last, number);
   }
-  return path;
+  const auto path_of = [&](std::int64_t number) {
+    return number == 1 ? fmt::format("{}/step-{}", directory, steps)
+                       : fmt::format("{}/step-{}-{}", directory, steps, number);
+  };
+  std::error_code code;
+  while (fs::exists(path_of(++last), code)) {
+  }
+  return path_of(last);
 }
 
 void remove_checkpoint(const std::string& directory) {

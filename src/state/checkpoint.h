@@ -92,7 +92,8 @@ bool is_checkpoint(const std::string& directory);
 /// step-<steps of the run>, or step-<steps>-<n> where there was one before.
 std::vector<std::string> list_checkpoints(const std::string& directory);
 
-/// A name in `directory` for a checkpoint after so many steps that nothing has.
+/// A name in `directory` for a checkpoint after so many steps that nothing has, and that comes
+/// behind all that are there of as many.
 std::string new_checkpoint(const std::string& directory, std::int64_t steps);
 
 /// Removes a checkpoint, so that at no moment it is one that is not whole. Throws an Error of

@@ -216,6 +216,8 @@ TEST_CASE("checkpoints have names in the order of time, and none that is taken")
   remove_checkpoint(directory.file("step-1000-2"));
   CHECK_FALSE(std::filesystem::exists(directory.file("step-1000-2")));
   CHECK(list_checkpoints(directory.path()).size() == 3);
+  remove_checkpoint(directory.file("step-1000"));
+  CHECK(add(1000) == "step-1000-4");
 }
 
 }  // namespace
