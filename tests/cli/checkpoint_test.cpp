@@ -98,6 +98,10 @@ TEST_CASE("checkpoint prune leaves the newest ones and the best one") {
   CHECK(output(folder, "checkpoint prune a --keep 1") == "removed a/checkpoints/step-3\n");
   CHECK(output(folder, "checkpoint list a").starts_with("a/checkpoints/step-6"));
   CHECK(output(folder, "checkpoint prune a --keep 1") == "");
+  CHECK(complaint(folder, "checkpoint prune none", 3) ==
+        "none: neither a checkpoint nor a run directory with one");
+  CHECK(complaint(folder, "checkpoint prune a/checkpoints/step-6", 3) ==
+        "a/checkpoints/step-6: a checkpoint; name the run directory");
 }
 
 TEST_CASE("checkpoint says what it takes") {

@@ -34,13 +34,15 @@ struct Arguments {
   int keep = 1;
 };
 
+[[noreturn]] void fail_without_checkpoint(const std::string& path) {
+  fail(ExitCode::kFile, "{}: neither a checkpoint nor a run directory with one", path);
+}
+
 /// The checkpoints that a path stands for: one, or those of a run.
 std::vector<std::string> checkpoints_of(const std::string& path) {
   if (is_checkpoint(path)) return {path};
   std::vector<std::string> all = list_checkpoints(path + "/checkpoints");
-  if (all.empty()) {
-    fail(ExitCode::kFile, "{}: neither a checkpoint nor a run directory with one", path);
-  }
+  if (all.empty()) fail_without_checkpoint(path);
   return all;
 }
 
@@ -147,7 +149,9 @@ ExitCode diff(const Arguments& arguments) {
 ExitCode prune(const Arguments& arguments) {
   const std::string& run = arguments.words[1];
   const std::vector<std::string> all = list_checkpoints(run + "/checkpoints");
-  const std::string best = all.empty() ? "" : position_of(Checkpoint(all.back())).best;
+  if (is_checkpoint(run)) fail(ExitCode::kFile, "{}: a checkpoint; name the run directory", run);
+  if (all.empty()) fail_without_checkpoint(run);
+  const std::string best = position_of(Checkpoint(all.back())).best;
   for (std::size_t i = 0; i + static_cast<std::size_t>(arguments.keep) < all.size(); ++i) {
     if (std::filesystem::path(all[i]).filename() == best) continue;
     remove_checkpoint(all[i]);
