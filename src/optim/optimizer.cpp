@@ -224,6 +224,10 @@ std::int64_t steps_per_update(const config::ClassSpec& spec) {
   return optimizer.scaling ? 1 : optimizer.common.steps_per_update;
 }
 
+std::int64_t accumulated_steps(const config::ClassSpec& spec) {
+  return read_optimizer(spec).common.steps_per_update;
+}
+
 bool averages_weights(const config::ClassSpec& spec) {
   return read_optimizer(spec).common.ema_momentum.has_value();
 }

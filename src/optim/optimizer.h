@@ -50,6 +50,9 @@ ValueId loss_scale(GraphBuilder& b, const config::ClassSpec& spec);
 /// under a LossScaleOptimizer, whose program counts the steps: add_optimizer() then does either.
 std::int64_t steps_per_update(const config::ClassSpec& spec);
 
+/// gradient_accumulation_steps, or 1, also of the optimizer in a LossScaleOptimizer.
+std::int64_t accumulated_steps(const config::ClassSpec& spec);
+
 /// Whether the optimizer keeps an average of the weights (use_ema), and the updates that put it in
 /// the place of the weights of a training program.
 bool averages_weights(const config::ClassSpec& spec);

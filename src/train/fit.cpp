@@ -78,7 +78,12 @@ Start begin(Session& session, const RunDirectory& directory, const FitOptions& o
   const bool resumes = !directory.newest_checkpoint().empty();
   if (resumes) {
     collectively(session.hosts(), [&] { checkpoint.emplace(directory.newest_checkpoint()); });
-    session.load_variables(*checkpoint);
+    load_checkpoint(
+        session, *checkpoint,
+        fmt::format("a run goes on with the state of its optimizer: leave the optimizer and the "
+                    "precision as they were, or begin a new run with --new --from {} "
+                    "--weights-only",
+                    checkpoint->directory()));
     return {.resumed = &*checkpoint};
   }
   session.initialize();
@@ -91,7 +96,10 @@ Start begin(Session& session, const RunDirectory& directory, const FitOptions& o
     session.load_weights(options.from);
     return {};
   }
-  return {.iteration = load_start(session, options.from)};
+  const LoadedStart loaded = load_start(session, options.from);
+  Start start{.iteration = loaded.iteration};
+  if (!loaded.note.empty()) start.notes.push_back(loaded.note);
+  return start;
 }
 
 /// How a run goes on that was stopped.
@@ -145,7 +153,7 @@ FitResult train(Session& session, const RunDirectory& directory, const FitOption
                 const std::vector<std::string>& notes, RunRecord* record, std::ostream& out) {
   std::optional<Checkpoint> checkpoint;
   Start start = begin(session, directory, options, checkpoint);
-  start.notes = notes;
+  start.notes.insert(start.notes.end(), notes.begin(), notes.end());
   start.trace = options.trace;
   if (record != nullptr) {
     start.on_begin = [&] {

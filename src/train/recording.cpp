@@ -90,7 +90,8 @@ Recording record_steps(const Job& job, const RecordingOptions& options) {
     std::call_once(once,
                    [&] { recording.tensors = without_values(session.variables(), options.steps); });
     session.initialize();
-    const std::int64_t first = options.from.empty() ? 0 : load_start(session, options.from);
+    const std::int64_t first =
+        options.from.empty() ? 0 : load_start(session, options.from).iteration;
     if (options.disturbance > 0) disturb_weights(session, options.disturbance, options.draw);
     record_variables(session, 0, recording.tensors);
     Runner runner(session, ProgramKind::kTrain, job.train);

@@ -12,6 +12,7 @@
 #include "base/quote.h"
 #include "config/yaml.h"
 #include "model/layer_prints.h"
+#include "optim/optimizer.h"
 
 namespace meshwork {
 namespace {
@@ -136,6 +137,16 @@ std::string text_of_optimizer(config::ClassSpec optimizer) {
   return text_of(optimizer);
 }
 
+/// The sum of gradients under way, and the updates that are counted, are of so many steps.
+std::optional<Difference> difference_of_accumulation(const config::Config& here,
+                                                     const config::Config& there) {
+  const std::int64_t mine = accumulated_steps(here.compile->optimizer);
+  const std::int64_t theirs = accumulated_steps(there.compile->optimizer);
+  if (mine == theirs) return std::nullopt;
+  const auto text = [](std::int64_t steps) { return steps == 1 ? "none" : std::to_string(steps); };
+  return Difference{"gradient_accumulation_steps", text(mine), text(theirs)};
+}
+
 /// What only training sees, and may change.
 std::vector<Difference> differences_of_training(const config::Config& here,
                                                 const config::Config& there) {
@@ -174,6 +185,13 @@ std::vector<Difference> differences_of_training(const config::Config& here,
       checkpoint);
 }
 
+[[noreturn]] void refuse_accumulation(const Difference& difference, const std::string& checkpoint) {
+  fail(
+      "{}: {} is {} here, {} in the run that is resumed; a run goes on with the sums of gradients "
+      "that it has: leave it as it was, or begin a new run with --new --from {} --weights-only",
+      checkpoint, difference.key, difference.here, difference.there, checkpoint);
+}
+
 std::string describe(const Difference& difference, const std::string& checkpoint) {
   const bool is_stated = difference.here != difference.there;
   return fmt::format("note: {}; to keep that run as it is, begin a new one with --new --from {}",
@@ -194,13 +212,14 @@ std::vector<std::string> check_same_training(const Checkpoint& checkpoint, const
   const config::Config& here = job.config;
   const Signature signature = signature_of(job.train);
   std::vector<Difference> layers, training;
-  std::optional<Difference> loss, tokens;
+  std::optional<Difference> loss, tokens, accumulation;
   try {
     config::Config there =
         config::parse_config(checkpoint.index().config, directory + " (its configuration)", {});
     there.seed = here.seed;  // another one is an error of its own
     layers = differences(layer_prints(here), layer_prints(there));
     if (layers.empty() && there.compile) loss = difference_of_loss(here, there, signature);
+    if (there.compile) accumulation = difference_of_accumulation(here, there);
     if (layers.empty()) tokens = difference_of_tokens(here, there);
     if (layers.empty() && there.compile) training = differences_of_training(here, there);
   } catch (const Error& error) {
@@ -210,6 +229,7 @@ std::vector<std::string> check_same_training(const Checkpoint& checkpoint, const
   if (!layers.empty()) refuse(layers.front(), directory);
   if (loss) refuse(*loss, directory);
   if (tokens) refuse(*tokens, directory);
+  if (accumulation) refuse_accumulation(*accumulation, directory);
   std::vector<std::string> notes;
   for (const Difference& difference : training) notes.push_back(describe(difference, directory));
   return notes;

@@ -199,6 +199,54 @@ TEST_CASE("a run goes on as the same model with the same loss, or not at all") {
   CHECK(checkpoints_in(run).back() == newest);
 }
 
+TEST_CASE("a run goes on with the state of its optimizer, or not at all") {
+  const TempDirectory directory;
+  const std::string run = directory.file("run");
+  REQUIRE(fit_on(kClassifier, "1x1", run).error == "");
+  const std::string newest = checkpoints_in(run).back();
+  const std::string adam = "{Adam: {learning_rate: 0.01, beta_1: 0.9}}";
+  const auto complaint = [&](const std::string& optimizer, const std::string& mesh) {
+    const Outcome outcome = resume(changed(kClassifier, adam, optimizer), mesh, run);
+    CHECK(outcome.error.starts_with(newest + ": "));
+    CHECK(outcome.error.ends_with(" or begin a new run with --new --from " + newest +
+                                  " --weights-only"));
+    return outcome.error.substr(newest.size() + 2);
+  };
+  CHECK(complaint("{Adam: {amsgrad: true}}", "2x1")
+            .starts_with("4 tensors do not fit:\n  no tensor 'adam/d1_bias_velocity_hat', "
+                         "float32[7] of the optimizer\n"));
+  CHECK(complaint("{Lamb: {}}", "1x1").starts_with("8 tensors do not fit:\n  no tensor 'lamb/"));
+  CHECK(complaint("{Adam: {gradient_accumulation_steps: 2}}", "1x1")
+            .starts_with("gradient_accumulation_steps is 2 here, none in the run that is resumed; "
+                         "a run goes on with the sums of gradients that it has: "));
+  // The way out.
+  CHECK(fit_on(changed(kClassifier, adam, "{Lamb: {}}"), "1x1", directory.file("other"), 0,
+               {.from = newest, .weights_only = true, .rerun = Rerun::kOverwrite})
+            .error == "");
+}
+
+TEST_CASE("another optimizer takes no state of a checkpoint, and says so") {
+  const TempDirectory directory;
+  const std::string run = directory.file("run");
+  REQUIRE(fit_on(kClassifier, "1x1", run).error == "");
+  const std::string newest = checkpoints_in(run).back();
+  const auto begin = [&](const std::string& optimizer) {
+    const Outcome outcome =
+        fit_on(changed(kClassifier, "{Adam: {learning_rate: 0.01, beta_1: 0.9}}", optimizer), "2x1",
+               directory.file("other"), 0, {.from = newest, .rerun = Rerun::kOverwrite});
+    return outcome.error + outcome.out;
+  };
+  CHECK(begin("sgd") ==
+        "note: --from: " + newest +
+            ": 'adam/d1_bias_momentum' and 7 more are not taken, for neither the model nor its "
+            "optimizer has them; the optimizer's steps go on from 6; --weights-only begins with a "
+            "new optimizer\n");
+  CHECK(begin("adam") == "");
+  CHECK(begin("{Lamb: {}}")
+            .ends_with("\nconfigure the optimizer and the precision of the checkpoint, or take the "
+                       "weights alone with --weights-only"));
+}
+
 TEST_CASE("what only training sees may change, and is told of") {
   const TempDirectory directory;
   const std::string run = directory.file("run"), again = directory.file("again");
