@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "job/job.h"
 #include "state/checkpoint.h"
@@ -19,10 +20,16 @@ struct Position {
   std::string best;            ///< name of the best checkpoint of the run; "" for none
 };
 
+/// What stands for the samples of a run.
+struct Fingerprints {
+  std::uint64_t training = 0;
+  std::optional<std::uint64_t> validation = {};  ///< none: the run does not validate
+};
+
 Position position_of(const Checkpoint& checkpoint);
 
 /// Throws an Error unless the job reads the data that the run read, in the same order, so that it
-/// can go on where the checkpoint was written. `fingerprint`: that of its samples.
-void check_same_data(const Checkpoint& checkpoint, const Job& job, std::uint64_t fingerprint);
+/// can go on where the checkpoint was written.
+void check_same_data(const Checkpoint& checkpoint, const Job& job, const Fingerprints& mine);
 
 }  // namespace meshwork

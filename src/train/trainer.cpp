@@ -13,7 +13,6 @@
 #include "comm/collectively.h"
 #include "data/fingerprint.h"
 #include "train/numerics.h"
-#include "train/position.h"
 
 namespace meshwork {
 namespace {
@@ -42,9 +41,11 @@ std::int64_t steps_per_pass(const Job& job) {
 }
 
 /// Reads some samples, or draws them.
-std::uint64_t fingerprint_of(const data::Split& split) {
+Fingerprints fingerprints_of(const Job& job) {
   const LocalWork work;
-  return data::fingerprint(split);
+  Fingerprints all{.training = data::fingerprint(job.train)};
+  if (job.validation) all.validation = data::fingerprint(*job.validation);
+  return all;
 }
 
 /// What to say of the first epoch that meets the end of the data before its last step; "" if none
@@ -125,7 +126,7 @@ Trainer::Trainer(Session& session, const RunDirectory& directory, const Start& s
       iteration_(start.iteration),
       epoch_(config_.fit.initial_epoch),
       resumed_(start.resumed),
-      fingerprint_(fingerprint_of(session.job().train)),
+      fingerprints_(fingerprints_of(session.job())),
       pulse_(session.hosts()),
       saved_at_(steady_seconds()) {
   const Schedule rate = learning_rate_of(config_.compile->optimizer);

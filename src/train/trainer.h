@@ -11,6 +11,7 @@
 #include "train/callbacks/callback.h"
 #include "train/checkpointer.h"
 #include "train/evaluate.h"
+#include "train/position.h"
 #include "train/progress_bar.h"
 #include "train/pulse.h"
 #include "train/run_logs.h"
@@ -112,7 +113,7 @@ class Trainer {
   StepTimes times_;             ///< likewise
 
   const Checkpoint* resumed_;
-  std::uint64_t fingerprint_;  ///< of the samples
+  Fingerprints fingerprints_;
   Pulse pulse_;
   PartCopies before_step_;  ///< with check_numerics
   std::optional<Checkpointer> checkpointer_;

@@ -13,7 +13,6 @@
 #include "job/node_memory.h"
 #include "machine/signals.h"
 #include "state/json_integer.h"
-#include "train/position.h"
 #include "train/trainer.h"
 
 namespace meshwork {
@@ -89,10 +88,24 @@ Position position_of(const Checkpoint& checkpoint) {
   });
 }
 
-void check_same_data(const Checkpoint& checkpoint, const Job& job, std::uint64_t fingerprint) {
-  const Json mine = data_of(job);
+namespace {
+
+[[noreturn]] void refuse_samples(const Checkpoint& checkpoint, const Job& job,
+                                 std::string_view use) {
+  const std::string& name = job.dataset->name();
+  fail(ExitCode::kFile,
+       "{}: the samples{}{} are others than those of the run that is resumed, or read otherwise; "
+       "bring its data back, or begin a new run with --from {}",
+       checkpoint.directory(), name.empty() ? "" : fmt::format(" of '{}'", name), use,
+       checkpoint.directory());
+}
+
+}  // namespace
+
+void check_same_data(const Checkpoint& checkpoint, const Job& job, const Fingerprints& mine) {
+  const Json here = data_of(job);
   read_state(checkpoint, [&](const Json& state) {
-    for (const auto& [key, value] : mine.items()) {
+    for (const auto& [key, value] : here.items()) {
       const Json& stored = state.at("data").at(key);
       if (stored == value) continue;
       fail(
@@ -100,13 +113,11 @@ void check_same_data(const Checkpoint& checkpoint, const Job& job, std::uint64_t
           "in the same order: leave {} as it was, or begin a new run with --from {}",
           checkpoint.directory(), key, value.dump(), stored.dump(), key, checkpoint.directory());
     }
-    if (state.at("fingerprint") == fingerprint) return;
-    fail(ExitCode::kFile,
-         "{}: the samples{} are others than those of the run that is resumed, or read otherwise; "
-         "bring its data back, or begin a new run with --from {}",
-         checkpoint.directory(),
-         job.dataset->name().empty() ? "" : fmt::format(" of '{}'", job.dataset->name()),
-         checkpoint.directory());
+    if (state.at("fingerprint") != mine.training) refuse_samples(checkpoint, job, "");
+    // Not there in older states, and in runs that did not validate.
+    const Json validation = state.value("validation_fingerprint", Json());
+    if (validation.is_null() || !mine.validation || validation == *mine.validation) return;
+    refuse_samples(checkpoint, job, " that it validates on");
   });
 }
 
@@ -180,13 +191,15 @@ Snapshot Trainer::snapshot(bool is_best) {
                    {"samples", pace_.samples},
                    {"files", files_ ? files_->state() : Json::object()},
                    {"data", data_of(session_.job())},
-                   {"fingerprint", fingerprint_}};
+                   {"fingerprint", fingerprints_.training},
+                   {"validation_fingerprint",
+                    fingerprints_.validation ? Json(*fingerprints_.validation) : Json()}};
   snapshot.state = json_dump(state);
   return snapshot;
 }
 
 void Trainer::restore(const Checkpoint& checkpoint) {
-  check_same_data(checkpoint, session_.job(), fingerprint_);
+  check_same_data(checkpoint, session_.job(), fingerprints_);
   check_same_callbacks(checkpoint, config_);
   training_.resumed = true;
   const Position position = position_of(checkpoint);

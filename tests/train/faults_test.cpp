@@ -287,3 +287,47 @@ compile: {{optimizer: {{SGD: {{learning_rate: 0.0001}}}}, loss: mse}}
       "or read otherwise"));
   CHECK(resume().error == "");
 }
+
+TEST_CASE("validation data that have changed under a run are noticed when it goes on") {
+  const TempDirectory directory;
+  const auto write = [&](const std::string& file, double last) {
+    std::string rows = "a,y\n";
+    for (int i = 0; i < 40; ++i) rows += fmt::format("{},{}\n", i, i == 39 ? last : 2.0 * i);
+    write_text(directory.file(file), rows);
+  };
+  const auto text = [&](int epochs, bool validates) {
+    return fmt::format(R"(
+mesh: {{data: 2}}
+dataset:
+  name: rows
+  format: csv
+  splits: {{train: '{0}', validation: '{1}'}}
+  x: {{columns: [a]}}
+  y: {{columns: [y]}}
+model: {{input: [1], layers: [Dense: {{name: d1, units: 1}}]}}
+compile: {{optimizer: {{SGD: {{learning_rate: 0.0001}}}}, loss: mse}}
+fit: {{batch_size: 8, epochs: {2}, validation: {3}}}
+)",
+                       directory.file("train.csv"), directory.file("validation.csv"), epochs,
+                       validates);
+  };
+  const std::string run = directory.file("run");
+  write("train.csv", 78);
+  write("validation.csv", 78);
+  REQUIRE(fit_on(text(1, true), "2", run).error == "");
+  const auto resume = [&](int epochs, bool validates) {
+    return fit_on(text(epochs, validates), "2", run, 0, {.rerun = Rerun::kResume});
+  };
+  write("validation.csv", 79);
+  const Outcome refused = resume(2, true);
+  CHECK(refused.code == ExitCode::kFile);
+  CHECK(contains(refused.error,
+                 "/step-5: the samples of 'rows' that it validates on are others than those of the "
+                 "run that is resumed, or read otherwise; bring its data back"));
+  write("validation.csv", 78);
+  CHECK(resume(2, true).error == "");
+  // What is not read is not compared.
+  write("validation.csv", 79);
+  CHECK(resume(3, false).error == "");
+  CHECK(resume(4, true).error == "");
+}
