@@ -266,6 +266,39 @@ TEST_CASE("a run that goes on adds to the files it began") {
   CHECK(scalars_in(file) == whole);
 }
 
+TEST_CASE("files that were begun behind the checkpoint of a run that goes on are not there twice") {
+  const TempDirectory directory;
+  const std::string text = text_with("", "{every: 1 step, keep: 100}");
+  const std::string run = directory.path();
+  // Of a run before that is overwritten; another program's.
+  fs::create_directories(run + "/logs/train");
+  const std::vector<std::string> theirs{run + "/logs/train/events.out.tfevents.1.before",
+                                        run + "/logs/train/notes.txt"};
+  for (const std::string& file : theirs) write_text(file, "");
+  const auto scalars = [&] {
+    std::map<std::string, std::vector<Scalar>> all;
+    for (const std::string folder : {"train", "validation"}) {
+      for (const auto& entry : fs::directory_iterator(run + "/logs/" + folder)) {
+        if (fs::file_size(entry.path()) == 0) continue;
+        for (const Scalar& scalar : scalars_in(entry.path().string())) {
+          all[folder].push_back(scalar);
+        }
+      }
+    }
+    return all;
+  };
+  REQUIRE(fit_on(text, "1x1", run).error == "");
+  const auto whole = scalars();
+  // Within the first epoch there is no file yet.
+  for (const std::size_t step : {5, 1, 0}) {
+    const std::vector<std::string> checkpoints = list_checkpoints(run + "/checkpoints");
+    for (std::size_t i = step + 1; i < checkpoints.size(); ++i) remove_checkpoint(checkpoints[i]);
+    REQUIRE(fit_on(text, "1x1", run, 0, {.rerun = Rerun::kResume}).error == "");
+    CHECK(scalars() == whole);
+    for (const std::string& file : theirs) CHECK(fs::exists(file));
+  }
+}
+
 TEST_CASE("a copy of a run leaves the files of the run alone") {
   const TempDirectory directory;
   const std::string run = directory.file("run"), copy = directory.file("copy");

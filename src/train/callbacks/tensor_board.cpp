@@ -1,6 +1,8 @@
 // Scalars for TensorBoard, under the names and in the folders that Keras gives them
+#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/clock.h"
 #include "state/json_integer.h"
@@ -11,6 +13,8 @@ namespace meshwork::callbacks {
 namespace {
 
 constexpr std::string_view kValidation = "val_";
+constexpr std::string_view kEventFile = "events.out.tfevents.";
+constexpr std::array<const char*, 2> kFolders{"train", "validation"};
 
 class TensorBoard : public Callback {
  public:
@@ -42,6 +46,7 @@ class TensorBoard : public Callback {
     path_ = in_run_directory(training, directory_);
     begin_timing(training);
     place_ = is_in_run_directory(directory_) ? "" : place_of(training);
+    if (is_first_) kept_ = files_there();
   }
 
   void begin_epoch(std::int64_t, Training& training) override { begin_timing(training); }
@@ -88,7 +93,7 @@ class TensorBoard : public Callback {
     for (const auto& [folder, file] : files_) {
       files[folder] = {{"name", name_of(file.path())}, {"bytes", file.bytes()}};
     }
-    return {{"batches", batches_}, {"files", files}, {"place", place_}};
+    return {{"batches", batches_}, {"files", files}, {"place", place_}, {"kept", kept_}};
   }
 
   void restore(const Json& state, Training&) override {
@@ -98,6 +103,10 @@ class TensorBoard : public Callback {
     for (const auto& [folder, file] : state.at("files").items()) {
       const char* key = file.contains("name") ? "name" : "path";
       old_[folder] = {name_of(file.at(key).get<std::string>()), unsigned_of(file.at("bytes"))};
+    }
+    // Older states do not tell; into a folder elsewhere others may write, too.
+    if (state.contains("kept") && place_.empty()) {
+      remove_later(state.at("kept").get<std::set<std::string>>());
     }
   }
 
@@ -123,15 +132,48 @@ class TensorBoard : public Callback {
     return std::filesystem::path(path).filename().string();
   }
 
+  /// "train/events.out.tfevents.1", ..
+  std::set<std::string> files_there() const {
+    namespace fs = std::filesystem;
+    std::set<std::string> files;
+    std::error_code code;
+    for (const char* folder : kFolders) {
+      for (fs::directory_iterator entry(path_ + "/" + folder, code), end; !code && entry != end;
+           entry.increment(code)) {
+        const std::string name = name_of(entry->path().string());
+        if (name.starts_with(kEventFile)) files.insert(place_in(folder, name));
+      }
+    }
+    return files;
+  }
+
+  /// Removes files that the run has begun behind its checkpoint: all but those that were there.
+  void remove_later(const std::set<std::string>& kept) {
+    std::set<std::string> known = kept;
+    for (const auto& [folder, old] : old_) known.insert(place_in(folder, old.name));
+    std::error_code ignored;
+    for (const std::string& file : files_there()) {
+      if (!known.contains(file)) std::filesystem::remove(path_ + "/" + file, ignored);
+    }
+    kept_ = kept;
+  }
+
+  static std::string place_in(const std::string& folder, const std::string& name) {
+    return folder + "/" + name;
+  }
+
   /// Goes on with the file that the run has begun, where that is still there.
-  EventFile open(const std::string& folder) const {
+  EventFile open(const std::string& folder) {
     const std::string directory = path_ + "/" + folder;
     const auto old = old_.find(folder);
     if (old == old_.end()) return EventFile(directory);
     const std::string path = directory + "/" + old->second.name;
     std::error_code code;
     const auto bytes = std::filesystem::file_size(path, code);
-    if (code || bytes < old->second.bytes) return EventFile(directory);
+    if (code || bytes < old->second.bytes) {
+      kept_.insert(place_in(folder, old->second.name));
+      return EventFile(directory);
+    }
     return {path, old->second.bytes};
   }
 
@@ -146,6 +188,7 @@ class TensorBoard : public Callback {
     has_failed_ = !write_or_warn(training, work);
     if (!has_failed_) return;
     // A run that goes on begins other files: a reader stops at what may be left of a record.
+    kept_ = files_there();
     files_.clear();
     old_.clear();
   }
@@ -157,6 +200,7 @@ class TensorBoard : public Callback {
   bool has_failed_ = false;
   std::string path_;
   std::string place_;                       ///< of a run that writes to a folder elsewhere
+  std::set<std::string> kept_;              ///< files that no run that goes on takes away
   std::map<std::string, Old> old_;          ///< by folder, of a run that goes on
   std::map<std::string, EventFile> files_;  ///< by folder, of the first device
   std::int64_t batches_ = 0;                ///< since training began
