@@ -90,6 +90,32 @@ TEST_CASE("ModelCheckpoint has no best file before one is written") {
   CHECK(saved == std::vector<std::string>{"2.safetensors", "4.safetensors"});
 }
 
+TEST_CASE("ModelCheckpoint removes what a run that was killed has not ended, and nothing else") {
+  const TempDirectory directory;
+  Script script;
+  script.run_directory = directory.path();
+  const auto partial = [&](const std::string& file) {
+    const std::string name = partial_name(directory.file(file));
+    std::filesystem::create_directories(std::filesystem::path(name).parent_path());
+    test::write_text(name, "half");
+    return name;
+  };
+  for (const std::string folder : {"", "best/", "./best/{epoch}/"}) {
+    CAPTURE(folder);
+    const bool has_field = folder.ends_with("}/");
+    const std::string at = has_field ? "best/3/" : folder;
+    const std::string own = partial(at + "w-03-0.25.safetensors");
+    const std::vector<std::string> theirs{
+        partial(at + "w-x-0.25.safetensors"), partial(at + "w-03-0.25.npy"),
+        partial("other/" + at + "w-03-0.25.safetensors"), directory.file("w-03-0.25.safetensors")};
+    test::write_text(theirs.back(), "whole");
+    play("ModelCheckpoint: {filepath: '" + folder + "w-{epoch:02d}-{loss:.2f}.safetensors'}",
+         script);
+    CHECK_FALSE(std::filesystem::exists(own));
+    for (const std::string& file : theirs) CHECK(std::filesystem::exists(file));
+  }
+}
+
 TEST_CASE("file names follow Python's fields") {
   const auto name = [](const std::string& path) {
     const Script script = epochs_of({1e-5});
@@ -245,6 +271,33 @@ TEST_CASE("CSVLogger goes on with a file that could not be written for a while")
     CHECK(read_text(directory.file("a.csv")) == (is_first ? header : before) + "3,4.0,0.5\r\n");
     CHECK(resumed.said == "");
   }
+}
+
+TEST_CASE("CSVLogger glues no row to a line that is torn") {
+  const TempDirectory directory;
+  const std::string file = directory.file("a.csv"), header = "epoch,loss,val_loss\r\n";
+  Logged run(directory.path(), "filename: a.csv");
+  run.add(0, 1);
+  run.add(1, 2);
+  const Json state = run.state();
+  const std::string whole = read_text(file), one = header + "0,1.0,0.5\r\n";
+  REQUIRE(whole == one + "1,2.0,0.5\r\n");
+  for (std::size_t left = 0; left <= whole.size(); ++left) {
+    CAPTURE(left);
+    test::write_text(file, whole.substr(0, left));
+    Logged(directory.path(), "filename: a.csv", &state).add(2, 3);
+    const std::string kept = left == whole.size() ? whole : left < one.size() ? header : one;
+    CHECK(read_text(file) == kept + "2,3.0,0.5\r\n");
+  }
+  // Of a file that other runs write, too, nothing goes.
+  const std::string shared = directory.file("shared.csv");
+  const std::string arguments = "append: true, filename: '" + shared + "'";
+  Logged a(directory.file("a"), arguments);
+  a.add(0, 1);
+  const Json before = a.state();
+  test::write_text(shared, header + "0,1.");
+  Logged(directory.file("a"), arguments, &before).add(1, 2);
+  CHECK(read_text(shared) == header + "0,1.\r\n1,2.0,0.5\r\n");
 }
 
 TEST_CASE("only the first device writes the log") {

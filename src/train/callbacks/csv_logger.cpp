@@ -133,7 +133,11 @@ class CsvLogger : public Callback {
     has_gone_on_ = true;
     // Older states of a file that could not be written any more know its columns alone.
     const bool is_known = bytes > 0 || columns_.empty();
-    if (!is_known || file_->bytes() <= bytes) return;
+    if (is_known && file_->bytes() > bytes) cut(bytes, training);
+    mend_end(is_known && file_->bytes() < bytes);
+  }
+
+  void cut(std::uint64_t bytes, Training& training) {
     const std::string path = file_->path();
     if (!is_own(read_text_file(path), bytes)) {
       training.say(fmt::format(
@@ -146,6 +150,23 @@ class CsvLogger : public Callback {
     is_empty_ = bytes == 0;
   }
 
+  /// A row begins on a line of its own. `has_lost`: the file has less than the run has written.
+  void mend_end(bool has_lost) {
+    const std::string path = file_->path(), text = read_text_file(path);
+    if (text.empty() || text.ends_with(has_lost ? kLineEnd : "\n")) return;
+    const std::string begin = header().substr(0, text.size());
+    if (!has_lost || is_shared() || (!appends_ && !text.starts_with(begin))) {
+      file_->append(kLineEnd);
+      return;
+    }
+    const std::size_t end = text.rfind(kLineEnd);
+    const std::size_t whole = end == std::string::npos ? 0 : end + kLineEnd.size();
+    file_.emplace(open_at(path, whole));
+    is_empty_ = whole == 0;
+  }
+
+  bool is_shared() const { return appends_ && !place_.empty(); }
+
   void say_left_out(const Logs& logs, Training& training) const {
     std::vector<std::string> names;
     for (const auto& [name, value] : logs) names.push_back(name);
@@ -155,9 +176,8 @@ class CsvLogger : public Callback {
 
   /// Whether what stands behind the first `bytes` can only be of this run.
   bool is_own(const std::string& text, std::uint64_t bytes) const {
-    const bool is_shared = appends_ && !place_.empty();
     const bool has_header = appends_ || bytes == 0 || text.starts_with(header());
-    return !is_shared && has_header && are_rows_of_a_run(text, bytes, separator_[0]);
+    return !is_shared() && has_header && are_rows_of_a_run(text, bytes, separator_[0]);
   }
 
   /// The names of the first epoch; their twins of validation, too, if it had none.

@@ -90,6 +90,26 @@ void FileName::split(const Refuse& refuse) {
   }
 }
 
+std::string FileName::folder() const {
+  const std::string& text = parts_.front().text;
+  const std::size_t end = text.rfind('/');
+  return end == std::string::npos ? "" : text.substr(0, end + 1);
+}
+
+/// Whether the parts from `first` on may give it.
+bool FileName::may_give(std::string_view name, std::size_t first) const {
+  constexpr std::string_view kOfNumbers = "0123456789.,+-_ %einfaEINFA";
+  const Part& part = parts_[first];
+  if (!name.starts_with(part.text)) return false;
+  name.remove_prefix(part.text.size());
+  if (first + 1 == parts_.size()) return name.empty();
+  const std::size_t most = std::min(name.find_first_not_of(kOfNumbers), name.size());
+  for (std::size_t count = 1; count <= most; ++count) {
+    if (may_give(name.substr(count), first + 1)) return true;
+  }
+  return false;
+}
+
 std::string FileName::format(const std::map<std::string, std::int64_t>& counts,
                              const Logs& logs) const {
   std::string result;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/value.h"
@@ -23,6 +24,11 @@ class FileName {
   /// The file name for these values; all fields must be among them.
   std::string format(const std::map<std::string, std::int64_t>& counts, const Logs& logs) const;
 
+  /// The folder, as written, in which and below which its files lie: "best/" or "".
+  std::string folder() const;
+  /// Whether it may give this name: there are numbers where it has fields.
+  bool may_give(std::string_view name) const { return may_give(name, 0); }
+
  private:
   /// Text, then a field; the last has no field.
   struct Part {
@@ -33,6 +39,7 @@ class FileName {
 
   using Refuse = std::function<void(const std::string& why)>;  ///< throws
   void split(const Refuse& refuse);
+  bool may_give(std::string_view name, std::size_t first) const;
 
   std::string text_;
   std::vector<Part> parts_;

@@ -1,9 +1,11 @@
 // Saves the weights after every epoch or so many batches, or the best of them
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "state/json_integer.h"
 #include "train/callbacks/file_name.h"
 #include "train/callbacks/monitor.h"
@@ -74,6 +76,10 @@ class ModelCheckpoint : public Callback {
     }
   }
 
+  void begin_training(Training& training) override {
+    if (training.is_first && is_in_run_directory(path_.folder())) remove_leftovers(training);
+  }
+
   void end_batch(std::int64_t epoch, std::int64_t batch, const Logs& logs,
                  Training& training) override {
     if (!every_ || ++batches_ < *every_) return;
@@ -100,6 +106,24 @@ class ModelCheckpoint : public Callback {
   }
 
  private:
+  /// Removes what a run that was killed has not ended. Outside the run directory it may be what
+  /// another run is writing.
+  void remove_leftovers(const Training& training) const {
+    namespace fs = std::filesystem;
+    const std::string folder = in_run_directory(training, path_.folder());
+    std::error_code code, ignored;
+    std::vector<fs::path> found;
+    for (fs::recursive_directory_iterator entry(folder, code), end; !code && entry != end;
+         entry.increment(code)) {
+      const std::string name = entry->path().lexically_relative(folder).string();
+      const std::string_view file = file_of_partial(name);
+      if (!file.empty() && path_.may_give(path_.folder() + std::string(file))) {
+        found.push_back(entry->path());
+      }
+    }
+    for (const fs::path& partial : found) fs::remove(partial, ignored);
+  }
+
   void save(const std::map<std::string, std::int64_t>& counts, const Logs& logs,
             Training& training) {
     const std::string file = in_run_directory(training, path_.format(counts, logs));
