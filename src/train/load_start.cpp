@@ -6,8 +6,10 @@
 #include <optional>
 #include <set>
 
+#include "base/error.h"
 #include "base/quote.h"
 #include "comm/collectively.h"
+#include "optim/optimizer.h"
 #include "state/problems.h"
 #include "train/position.h"
 
@@ -38,6 +40,29 @@ void check_optimizer(const Session& session, const Checkpoint& checkpoint,
     });
   }
   problems.throw_if_any(checkpoint.directory(), way_out);
+}
+
+/// Of the run that wrote a checkpoint; none where its configuration cannot be read here.
+std::optional<std::int64_t> accumulated_steps_of(const Checkpoint& checkpoint) {
+  try {
+    const config::Config there = config::parse_config(
+        checkpoint.index().config, checkpoint.directory() + " (its configuration)", {});
+    if (!there.compile) return std::nullopt;
+    return accumulated_steps(there.compile->optimizer);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+/// Throws an Error where the optimizer's steps, and the sums of gradients under way, are of other
+/// updates.
+void check_accumulation(const config::ClassSpec& optimizer, const Checkpoint& checkpoint,
+                        const std::string& way_out) {
+  const std::int64_t mine = accumulated_steps(optimizer);
+  const std::int64_t theirs = accumulated_steps_of(checkpoint).value_or(mine);
+  if (mine == theirs) return;
+  fail_at(optimizer.at, "an update takes the gradients of {} step{} here, of {} in {}; {}", mine,
+          mine == 1 ? "" : "s", theirs, checkpoint.directory(), way_out);
 }
 
 /// What to say of the variables in a checkpoint that nothing here has; "" where there are none.
@@ -74,9 +99,13 @@ LoadedStart load_start(Session& session, const std::string& from) {
   }
   std::optional<Checkpoint> checkpoint;
   collectively(session.hosts(), [&] { checkpoint.emplace(from); });
-  load_checkpoint(session, *checkpoint,
-                  "configure the optimizer and the precision of the checkpoint, or take the "
-                  "weights alone with --weights-only");
+  const std::string way_out =
+      "configure the optimizer and the precision of the checkpoint, or take the weights alone with "
+      "--weights-only";
+  collectively(session.hosts(), [&] {
+    check_accumulation(session.job().config.compile->optimizer, *checkpoint, way_out);
+  });
+  load_checkpoint(session, *checkpoint, way_out);
   const std::int64_t iteration = position_of(*checkpoint).iteration;
   return {iteration, describe_left(session, *checkpoint, iteration)};
 }

@@ -242,6 +242,9 @@ TEST_CASE("another optimizer takes no state of a checkpoint, and says so") {
             "optimizer has them; the optimizer's steps go on from 6; --weights-only begins with a "
             "new optimizer\n");
   CHECK(begin("adam") == "");
+  const std::string accumulates = begin("{SGD: {gradient_accumulation_steps: 2}}");
+  CHECK(accumulates.find(": an update takes the gradients of 2 steps here, of 1 in " + newest +
+                         "; configure the optimizer ") != std::string::npos);
   CHECK(begin("{Lamb: {}}")
             .ends_with("\nconfigure the optimizer and the precision of the checkpoint, or take the "
                        "weights alone with --weights-only"));
