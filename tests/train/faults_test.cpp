@@ -217,6 +217,21 @@ TEST_CASE("a run that a signal ends without a checkpoint says so, and what is lo
   }
 }
 
+TEST_CASE("a run that a signal ends behind a loss that is no number has failed") {
+  const TempDirectory directory;
+  std::string text = text_of(kAdam, "batch_size: 8, epochs: 3");
+  const std::string units = "units: 3}";
+  text.replace(text.find(units), units.size(),
+               "units: 3, kernel_initializer: {Constant: {value: 1.e+25}}}");
+  for (const std::string mesh : {"1x1", "2x2"}) {
+    CAPTURE(mesh);
+    const Outcome outcome = stopped_at_once(text, mesh, directory.file(mesh));
+    CHECK(outcome.code == ExitCode::kTraining);
+    CHECK(outcome.error.starts_with("epoch 1, step 1: the loss is inf; "));
+    CHECK(list_checkpoints(directory.file(mesh + "/checkpoints")).empty());
+  }
+}
+
 TEST_CASE("files of callbacks stay in the run directory, or are meant to be elsewhere") {
   const TempDirectory directory;
   const auto with = [&](const std::string& callback) {
