@@ -33,6 +33,12 @@ struct Json {
   Parameters keys = {};
 };
 
+Json flattened(const Value& json, const std::string& file) {
+  Json result{.file = file};
+  add_flat(json, "", result.keys);
+  return result;
+}
+
 Json read_json(const std::string& source) {
   std::error_code status;
   const bool is_folder = std::filesystem::is_directory(source, status);
@@ -40,9 +46,7 @@ Json read_json(const std::string& source) {
   const Value json = load_yaml(file);  // JSON is YAML
   if (!json.is_map())
     fail_at({file, 0, 0}, "{}: a config.json is a map, not {}", kOption, describe(json));
-  Json result{.file = file};
-  add_flat(json, "", result.keys);
-  return result;
+  return flattened(json, file);
 }
 
 void add_names(const Expression& expression, std::set<std::string>& names) {
@@ -71,7 +75,8 @@ std::string text_of(const Value& value) {
   return value.is_scalar() ? value.scalar : to_line(value);
 }
 
-void check_needs(const WeightsMap& map, const Json& json) {
+/// `option`: that of the command line which the file comes from.
+void check_needs(const WeightsMap& map, const Json& json, const char* option) {
   for (const Value& needed : map.needs) {
     if (value_of(needed, json.keys).as_bool(kNeeds)) continue;
     std::vector<std::string> found;
@@ -81,8 +86,8 @@ void check_needs(const WeightsMap& map, const Json& json) {
       found.push_back(name + " is " + (is_there ? text_of(key->second) : "not there"));
     }
     fail_at(needed.at,
-            "{}: the model of {} is none of this configuration, for which {} must hold: {}",
-            kOption, json.file, needed.scalar, join(found, ", "));
+            "{}: the model of {} is none of this configuration, for which {} must hold: {}", option,
+            json.file, needed.scalar, join(found, ", "));
   }
 }
 
@@ -99,11 +104,20 @@ WeightsMap map_of(const Value& root, const std::string& file) {
 
 }  // namespace
 
+void check_model_beside(const WeightsMap& map, const std::string& weights) {
+  const std::string file = std::filesystem::path(weights).replace_filename("config.json").string();
+  std::error_code status;
+  if (map.needs.empty() || !std::filesystem::exists(file, status)) return;
+  const Value json = load_yaml(file);
+  if (!json.is_map() || json.find("model_type") == nullptr) return;  // another program's
+  check_needs(map, flattened(json, file), "--from");
+}
+
 std::vector<std::string> assignments_of_sizes(const Value& root, const std::string& file,
                                               const std::string& source) {
   const WeightsMap map = map_of(root, file);
   const Json json = read_json(source);
-  check_needs(map, json);
+  check_needs(map, json, kOption);
   std::vector<std::string> assignments;
   for (const Value::Entry& size : map.sizes) {
     const std::string what = "weights_map: sizes: '" + size.key + "'";

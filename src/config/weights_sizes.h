@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "config/value.h"
+#include "config/weights_map.h"
 
 namespace meshwork::config {
 
@@ -13,5 +14,9 @@ namespace meshwork::config {
 /// place.
 std::vector<std::string> assignments_of_sizes(const Value& root, const std::string& file,
                                               const std::string& source);
+
+/// Throws Error with place where the config.json of Hugging Face beside a file of weights, if there
+/// is one, is of a model that the `needs` of the map refuse.
+void check_model_beside(const WeightsMap& map, const std::string& weights);
 
 }  // namespace meshwork::config

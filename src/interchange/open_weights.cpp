@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/quote.h"
 #include "config/weights_map.h"
+#include "config/weights_sizes.h"
 #include "interchange/keras_model.h"
 #include "interchange/mapped_weights.h"
 
@@ -40,6 +41,7 @@ WeightsFile open_weights(const config::Config& config, const std::string& file,
   }
   const config::WeightsMap map = config::read_weights_map(config.weights_map, config.file);
   std::vector<RenamedTensor> renamed = map_weights(map, *opened, weights, may_lack, may_keep);
+  config::check_model_beside(map, file);
   std::vector<GlobalTensor> found;
   std::set<std::string> paths;  // a variable in slices is found once
   for (const RenamedTensor& tensor : renamed) {

@@ -30,10 +30,11 @@ const std::vector<Case>& cases() {
       kDecoder + "head_width: 6, wavelength: 1000000, epsilon: 1.0e-6, qk_norm: true, ";
   static const std::string kBert =
       "'model.params={vocabulary: 50, context: 8, depth: 2, heads: 4, width: 16, dropout: 0.0, "
-      "padding: true, ";
+      "epsilon: 1.0e-12, padding: true, ";
   static const std::vector<Case> kCases{
       {"gpt2", "gpt2",
-       "'model.params={vocabulary: 50, context: 8, depth: 2, heads: 4, width: 16, dropout: 0.0}'"},
+       "'model.params={vocabulary: 50, context: 8, depth: 2, heads: 4, width: 16, dropout: 0.0, "
+       "epsilon: 1.0e-5}'"},
       {"llama", "llama", kLlama + "stretch: 1, tied: false}'"},
       {"llama_tied", "llama",
        kLlama + "stretch: 8, tied: true}' 'layout_map.\"logits/kernel\"=null'"},
@@ -116,6 +117,52 @@ TEST_CASE("the sizes of a config.json make the same model") {
     const Fixture fixture(which);
     CHECK(fixture.difference(fixture.predicted("--from . --mesh 1x2")) < 1e-5);
   }
+}
+
+TEST_CASE("sizes have the epsilon of a normalization; models that compute otherwise are refused") {
+  const auto with = [](const Fixture& fixture, const std::string& from, const std::string& to) {
+    std::string json = fixture.read("config.json");
+    json.replace(json.find(from), from.size(), to);
+    fixture.write("config.json", json);
+  };
+  const std::string context = " model.params.context=8";
+  const Case gpt2{"gpt2", "gpt2", context}, bert{"bert", "bert", context};
+  for (const Case& which : {gpt2, bert}) {
+    const Fixture fixture(which);
+    const bool is_bert = which.name == "bert";
+    with(fixture, is_bert ? "\"layer_norm_eps\": 1e-12" : "\"layer_norm_epsilon\": 1e-05",
+         is_bert ? "\"layer_norm_eps\": 0.1" : "\"layer_norm_epsilon\": 0.1");
+    const std::vector<float> values = fixture.predicted("--from . --sizes-of .");
+    CHECK(values == fixture.predicted("--from . --sizes-of . model.params.epsilon=0.1"));
+    CHECK(values != fixture.predicted("--from . --sizes-of . model.params.epsilon=0.01"));
+  }
+  const auto refused = [&](const Case& which, const std::string& from, const std::string& to,
+                           const std::string& told) {
+    const Fixture fixture(which);
+    with(fixture, from, to);
+    for (const std::string option : {"--sizes-of", "--from"}) {
+      const bool has_sizes = option == "--sizes-of";
+      Case sized = which;
+      if (!has_sizes) sized.keys = cases()[which.name == "gpt2" ? 0 : 3].keys;
+      Fixture given(sized);
+      given.write("config.json", fixture.read("config.json"));
+      const std::string error = complaint(
+          given, given.words("predict", "--from . " + (has_sizes ? option + " ." : "")), 2);
+      CAPTURE(error);
+      CHECK(error.find(": " + option + ": the model of ") != std::string::npos);
+      CHECK(error.ends_with(told));
+    }
+  };
+  const std::string tied = "\"tie_word_embeddings\": ";
+  refused(gpt2, tied + "true", tied + "false", " must hold: tie_word_embeddings is false");
+  refused(gpt2, "\"scale_attn_weights\": true", "\"scale_attn_weights\": false",
+          " must hold: scale_attn_by_inverse_layer_idx is false, scale_attn_weights is false");
+  refused(gpt2, "\"scale_attn_by_inverse_layer_idx\": false",
+          "\"scale_attn_by_inverse_layer_idx\": true",
+          " must hold: scale_attn_by_inverse_layer_idx is true, scale_attn_weights is true");
+  refused(bert, tied + "true", tied + "false", " must hold: tie_word_embeddings is false");
+  refused(bert, "\"is_decoder\": false", "\"is_decoder\": true",
+          " must hold: add_cross_attention is false, is_decoder is true");
 }
 
 TEST_CASE("Models of Hugging Face give their outputs, on every mesh") {

@@ -25,7 +25,9 @@ const std::vector<Small>& models() {
   static const std::string kMasked =
       kText + "context: 8, mask_tokens: {{vocabulary_size: 17, mask_token_id: 17}}}}";
   static const std::vector<Small> kModels{
-      {"gpt2", "{vocabulary: 17, context: 8, depth: 2, heads: 3, width: 12, dropout: 0.1}",
+      {"gpt2",
+       "{vocabulary: 17, context: 8, depth: 2, heads: 3, width: 12, dropout: 0.1, "
+       "epsilon: 1.0e-5}",
        kPlain.c_str()},
       {"llama",
        "{vocabulary: 17, context: 8, depth: 2, heads: 6, key_heads: 3, head_width: 4, width: 24, "
@@ -38,7 +40,7 @@ const std::vector<Small>& models() {
        kPlain.c_str()},
       {"bert",
        "{vocabulary: 18, context: 8, depth: 2, heads: 3, width: 12, dropout: 0.1, classes: 0, "
-       "padding: false, pairs: false}",
+       "padding: false, pairs: false, epsilon: 1.0e-12}",
        kMasked.c_str()},
       {"vit", "{image: 8, patch: 4, depth: 2, heads: 3, width: 12, dropout: 0.1, classes: 5}",
        "{{name: t, format: synthetic, splits: {{train: {{x: {{normal: [18, 8, 8]}}, y: {{integers: "
@@ -101,7 +103,8 @@ TEST_CASE(
 TEST_CASE("BERT's weights train a classifier of its first token") {
   const TempDirectory directory;
   Small model{"bert",
-              "{vocabulary: 18, context: 8, depth: 1, heads: 2, width: 8, dropout: 0.0, classes: "
+              "{vocabulary: 18, context: 8, depth: 1, heads: 2, width: 8, dropout: 0.0, epsilon: "
+              "1.0e-12, classes: "
               "3, padding: "
               "false, pairs: false}",
               "{{name: t, format: synthetic, splits: {{train: {{x: {{integers: [18, 8], below: "
