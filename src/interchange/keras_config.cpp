@@ -2,86 +2,23 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/check.h"
 #include "config/lookup.h"
+#include "interchange/keras_compile.h"
+#include "interchange/keras_json.h"
 #include "interchange/keras_model.h"
 #include "model/activations/activation.h"
 #include "model/constraints/constraint.h"
 #include "model/freeze.h"
 #include "model/initializers/initializer.h"
 #include "model/layers/layer.h"
-#include "model/losses/loss.h"
-#include "model/metrics/metric.h"
 #include "model/regularizers/regularizer.h"
-#include "optim/loss_scale.h"
-#include "optim/optimizer.h"
-#include "optim/schedules/schedule.h"
 #include "state/keras_names.h"
 
 namespace meshwork {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-constexpr const char* kRemedy = "export a .weights.h5, which holds the weights alone";
-
-/// The name by which Keras knows a class of another package, which stands first in `module`.
-Json registered_name(std::string_view module, std::string_view class_name) {
-  const std::string_view package = module.substr(0, module.find('.'));
-  if (package == "keras") return nullptr;
-  return fmt::format("{}>{}", package, class_name);
-}
-
-/// Keras's form of an object that it makes from a class and its arguments.
-Json object_of(std::string_view module, std::string_view class_name, Json arguments) {
-  return {{"module", module},
-          {"class_name", class_name},
-          {"config", std::move(arguments)},
-          {"registered_name", registered_name(module, class_name)}};
-}
-
-Json json_of(const config::Value& value) {
-  if (value.is_list()) {
-    Json list = Json::array();
-    for (const config::Value& element : value.list) list.push_back(json_of(element));
-    return list;
-  }
-  if (value.is_map()) {
-    Json map = Json::object();
-    for (const auto& entry : value.map) map[entry.key] = json_of(entry.value);
-    return map;
-  }
-  if (value.is_null()) return nullptr;
-  if (value.quoted) return value.scalar;
-  if (value.is_bool()) return value.as_bool("");
-  if (value.is_integer()) return value.as_integer("");
-  if (value.is_real()) return value.as_real("");
-  return value.scalar;
-}
-
-Json arguments_of(const config::ClassSpec& spec) {
-  return spec.args.is_null() ? Json::object() : json_of(spec.args);
-}
-
-bool has_arguments(const config::ClassSpec& spec) { return !spec.args.map.empty(); }
-
-/// A class of one of our registries, whose first spelling is Keras's name of it.
-template <class Def>
-Json object_of(std::string_view module, const std::vector<const Def*>& registry,
-               const config::ClassSpec& spec, std::string_view what) {
-  const Def& def = config::look_up(registry, spec, what);
-  return object_of(module, def.names.front(), arguments_of(spec));
-}
-
-/// The same, or the word alone where it has no arguments.
-template <class Def>
-Json word_or_object(std::string_view module, const std::vector<const Def*>& registry,
-                    const config::ClassSpec& spec, std::string_view what) {
-  return has_arguments(spec) ? object_of(module, registry, spec, what) : Json(spec.name);
-}
 
 /// A word; with arguments the layer that computes the same, where Keras has one.
 Json activation_of(const config::Value& value) {
@@ -95,7 +32,17 @@ Json activation_of(const config::Value& value) {
     return object_of("keras.layers", layer->second, arguments_of(spec));
   }
   config::fail_at(spec.at, "a .keras file has no words for '{}' with arguments; {}", spec.name,
-                  kRemedy);
+                  kKerasRemedy);
+}
+
+Json initializer_of(const config::Value& value) {
+  Json initializer = object_of("keras.initializers", initializer_registry(),
+                               config::read_class(value, "initializer"), "initializer");
+  // Keras writes the value always, and reads no object without it.
+  if (initializer["class_name"] == "Constant") {
+    initializer["config"].emplace("value", 0.0);
+  }
+  return initializer;
 }
 
 bool is_call_argument(const config::ClassSpec& layer, std::string_view key) {
@@ -125,8 +72,7 @@ Json layer_arguments(const config::ClassSpec& layer, const Json& dtype) {
     if (value.is_null() && !is_initializer && !is_activation) continue;
     const bool is_class = !value.is_null();
     if (is_class && is_initializer) {
-      arguments[key] = object_of("keras.initializers", initializer_registry(),
-                                 config::read_class(value, "initializer"), "initializer");
+      arguments[key] = initializer_of(value);
     } else if (is_class && key.ends_with(kRegularizer)) {
       arguments[key] = object_of("keras.regularizers", regularizer_registry(),
                                  config::read_class(value, "regularizer"), "regularizer");
@@ -221,7 +167,7 @@ class Layers {
     layer["inbound_nodes"] = Json::array();
     if (!layers_.emplace(name, std::move(layer)).second) {
       config::fail_at(at, "two layers would have the name '{}' in a .keras file; rename one, or {}",
-                      name, kRemedy);
+                      name, kKerasRemedy);
     }
     order_.push_back(name);
   }
@@ -230,7 +176,8 @@ class Layers {
     const std::string name = flat_name(spec.path);
     const LayerDef& def = config::look_up(layer_registry(), spec.layer, "layer");
     if (def.module.empty()) {
-      config::fail_at(spec.at, "a .keras file has no layer '{}'; {}", spec.layer.name, kRemedy);
+      config::fail_at(spec.at, "a .keras file has no layer '{}'; {}", spec.layer.name,
+                      kKerasRemedy);
     }
     const int use = uses_[spec.path]++;
     if (use == 0) {
@@ -246,7 +193,7 @@ class Layers {
     for (std::size_t i = 0; i < def.call_inputs.size() && i < taken.size(); ++i) {
       const std::string role = spec.roles.empty() ? std::string(def.call_inputs[i]) : spec.roles[i];
       if (role == "segments") {
-        config::fail_at(spec.at, "a .keras file has no word for segments; {}", kRemedy);
+        config::fail_at(spec.at, "a .keras file has no word for segments; {}", kKerasRemedy);
       }
       const bool is_first = role == def.call_inputs.front();
       is_first ? args.push_back(taken[i]) : void(arguments[role] = taken[i]);
@@ -288,7 +235,7 @@ class Layers {
     if (!freeze_.freezes_variable(variable.path)) return;
     if (freeze_.freezes_layer(layer_path(graph, variable))) return;
     fail("{}: 'freeze' matches the variable {} alone, and a .keras file can only freeze layers; {}",
-         config_.file, variable.path, kRemedy);
+         config_.file, variable.path, kKerasRemedy);
   }
 
   const config::Config& config_;
@@ -299,75 +246,6 @@ class Layers {
   std::map<std::string, int> uses_;  ///< of a path
   std::map<std::string, Giver> givers_;
 };
-
-Json optimizer_of(const config::ClassSpec& spec) {
-  Json arguments = arguments_of(spec);
-  arguments.erase("exclude_from_weight_decay");  // in Keras a call, which its files leave out, too
-  if (scales_losses(spec)) {
-    const LossScaling scaling = read_loss_scaling(spec);
-    arguments["inner_optimizer"] = optimizer_of(scaling.inner);
-    return object_of("keras.optimizers", config::kLossScaleOptimizer, std::move(arguments));
-  }
-  if (const std::optional<config::ClassSpec> schedule = schedule_of(spec)) {
-    arguments["learning_rate"] =
-        object_of("keras.optimizers.schedules", schedule_registry(), *schedule, "schedule");
-  }
-  return object_of("keras.optimizers", state_of(spec, {}).class_name, std::move(arguments));
-}
-
-Json loss_of(const std::optional<config::ClassSpec>& spec) {
-  return spec ? word_or_object("keras.losses", loss_registry(), *spec, "loss") : Json();
-}
-
-/// A word alone stands for one of Keras's own.
-Json metric_of(const config::ClassSpec& spec) {
-  for (const MetricDef* def : metric_registry()) {
-    const bool is_it =
-        std::find(def->names.begin(), def->names.end(), spec.name) != def->names.end();
-    if (is_it && (has_arguments(spec) || !def->module.starts_with("keras."))) {
-      return object_of(def->module, def->names.front(), arguments_of(spec));
-    }
-  }
-  return word_or_object("keras.metrics", metric_registry(), spec, "metric");
-}
-
-Json metrics_of(const std::vector<config::ClassSpec>& specs) {
-  Json metrics = Json::array();
-  for (const config::ClassSpec& spec : specs) {
-    metrics.push_back(metric_of(spec));
-  }
-  return metrics;
-}
-
-/// What is said of each output: that of the only one, or a map by the names of their layers.
-template <class Say>
-Json of_outputs(const config::Config& config, const Layers& layers, const Say& say) {
-  const std::vector<config::ObjectiveSpec>& objectives = config.compile->objectives;
-  if (objectives.size() == 1) return say(objectives.front());
-  Json all = Json::object();
-  for (std::size_t i = 0; i < objectives.size(); ++i) {
-    const config::OutputSpec& output = config.model.outputs.at(i);
-    const auto [entry, is_new] = all.emplace(layers.layer_of(output.layer), say(objectives[i]));
-    if (is_new) continue;
-    config::fail_at(output.at, "two outputs are of layer '{}', which a .keras file cannot say; {}",
-                    entry.key(), kRemedy);
-  }
-  return all;
-}
-
-Json compile_of(const config::Config& config, const Layers& layers) {
-  using Objective = config::ObjectiveSpec;
-  const auto say = [&](const auto& what) { return of_outputs(config, layers, what); };
-  Json compile{{"optimizer", optimizer_of(config.compile->optimizer)},
-               {"loss", say([](const Objective& of) { return loss_of(of.loss); })}};
-  if (config.compile->objectives.size() > 1) {
-    compile["loss_weights"] = say([](const Objective& of) { return Json(of.weight); });
-  }
-  compile["metrics"] = say([](const Objective& of) { return metrics_of(of.metrics); });
-  compile["weighted_metrics"] =
-      say([](const Objective& of) { return metrics_of(of.weighted_metrics); });
-  return compile;
-}
 
 }  // namespace
 
@@ -383,7 +261,11 @@ std::string keras_config(const config::Config& config, const Graph& graph) {
                           {"input_layers", layers.places(inputs)},
                           {"output_layers", layers.places(outputs)}});
   model["registered_name"] = "Functional";
-  if (config.compile) model["compile_config"] = compile_of(config, layers);
+  if (config.compile) {
+    std::vector<std::string> names;
+    for (const std::string& output : outputs) names.push_back(layers.layer_of(output));
+    model["compile_config"] = keras_compile_config(config, names);
+  }
   return model.dump();
 }
 

@@ -160,6 +160,63 @@ TEST_CASE("what Keras has no words for is an error that names it") {
         "export a .weights.h5, which holds the weights alone");
 }
 
+TEST_CASE("losses as metrics are Keras's classes of metrics; what it has no word for is an error") {
+  const auto compiled = [](const std::string& compile) {
+    return config_of(kOneOutput + "compile: {optimizer: sgd, " + compile + "}\n")
+        .at("compile_config");
+  };
+  const Json metrics =
+      compiled(
+          "loss: mse, metrics: [mse, {MeanSquaredError: {name: m2}}, {MeanAbsoluteError: {}}, kld, "
+          "{BinaryCrossentropy: {from_logits: true, name: b}}, log_cosh, logcosh]")
+          .at("metrics");
+  const auto check = [&](std::size_t i, const std::string& class_name, const Json& arguments) {
+    CHECK(metrics.at(i).at("module") == "keras.metrics");
+    CHECK(metrics.at(i).at("class_name") == class_name);
+    CHECK(metrics.at(i).at("config") == arguments);
+  };
+  CHECK(metrics.at(0) == "mse");
+  check(1, "MeanSquaredError", Json{{"name", "m2"}});
+  check(2, "MeanAbsoluteError", Json{{"name", "mean_absolute_error"}});
+  check(3, "KLDivergence", Json{{"name", "kld"}});
+  check(4, "BinaryCrossentropy", Json({{"from_logits", true}, {"name", "b"}}));
+  check(5, "LogCoshError", Json{{"name", "log_cosh"}});
+  check(6, "LogCoshError", Json{{"name", "logcosh"}});
+
+  const auto refused = [&](const std::string& metric) {
+    const std::string error =
+        test::error_of([&] { compiled("loss: mse, metrics: [" + metric + "]"); });
+    CHECK(error.ends_with("; export a .weights.h5, which holds the weights alone"));
+    return error.substr(0, error.find(';'));
+  };
+  const std::string place = "2: c.yaml:7:";
+  CHECK(refused("huber") == place + "48: a .keras file has no word for 'huber' as a metric");
+  CHECK(refused("ce") == place + "48: a .keras file has no word for 'ce' as a metric");
+  CHECK(refused("Tversky: {alpha: 0.4}") ==
+        place + "48: a .keras file has no word for 'Tversky' as a metric");
+  CHECK(refused("{BinaryCrossentropy: {axis: -1}}") ==
+        place + "70: a .keras file has no word for 'axis' of the metric 'BinaryCrossentropy'");
+
+  CHECK(compiled("loss: huber").at("loss") == "huber");
+  CHECK(compiled("loss: crossentropy").at("loss") == "crossentropy");
+  for (const auto& [word, class_name] :
+       {std::pair{"logcosh", "LogCosh"},
+        {"kullback_leibler_divergence", "KLDivergence"},
+        {"CategoricalGeneralizedCrossEntropy", "CategoricalGeneralizedCrossEntropy"}}) {
+    const Json loss = compiled(std::string("loss: ") + word).at("loss");
+    CHECK(loss.at("module") == "keras.losses");
+    CHECK(loss.at("class_name") == class_name);
+  }
+}
+
+TEST_CASE("a constant has its value, which Keras does not read without") {
+  const Json model = config_of(
+      "model: {input: [6], layers: [Dense: {name: d, units: 4, bias_initializer: constant}]}");
+  const Json& constant = layer(model, "d").at("config").at("bias_initializer");
+  CHECK(constant.at("class_name") == "Constant");
+  CHECK(constant.at("config") == Json{{"value", 0.0}});
+}
+
 TEST_CASE("layers and metrics of keras-hub, and what one use of a layer is called with") {
   const Json model = config_of(R"(
 model:
