@@ -210,7 +210,9 @@ PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, cons
       continue;
     }
     const Shape& weight = graph.type(graph.variables[owner->second].value).shape;
-    LayoutMatch match = slots.find(variable.slot_of, weight.size(), mesh);
+    // The state of a scalar stays whole, so that '.*': [data] may be about all others.
+    LayoutMatch match = weight.empty() ? LayoutMatch{{}, replicated(0)}
+                                       : slots.find(variable.slot_of, weight.size(), mesh);
     if (match.rule) {
       match.layout = without_empty_parts(std::move(match.layout), weight, mesh);
     } else {

@@ -211,3 +211,22 @@ TEST_CASE(
   CHECK(pin_state("layout_map: {c/kernel: [height]}\noptimizer_layout: {.*: [null, data]}\n") ==
         "[null, data] by .*, [null, null] by .*, [null, data, null] by .*, [null, data, null]");
 }
+
+TEST_CASE("the state of a scalar stays whole, whatever optimizer_layout says of all") {
+  Built built =
+      pin("optimizer_layout: {.*: [data]}\nmodel: {input: [6, 4], layers: [Attention: {name: at, "
+          "use_scale: true, inputs: [input, input]}]}\ncompile: {optimizer: Adam, loss: mse}",
+          {"x", DType::kFloat32, {6, 4}});
+  GraphBuilder b(built.graph);
+  const TensorType type = built.graph.type(built.graph.variables.at(0).value);
+  REQUIRE(type.shape.empty());
+  const ValueId gradient = ops::input(b, "gradient", type);
+  add_optimizer(b, built.config.compile->optimizer, std::vector<Gradient>{{0, gradient}});
+  built.pinned = pin_layouts(built.graph, built.config, kMesh);
+  CHECK(of_variable(built, "adam/at_scale_momentum") == "[] by none");
+  const std::string attention =
+      "model: {input: [6, 4], layers: [Attention: {name: at, use_scale: true, inputs: [input, "
+      "input]}]}";
+  CHECK_THROWS_WITH(pin("layout_map: {.*: [data]}\n" + attention, {"x", DType::kFloat32, {6, 4}}),
+                    doctest::Contains("which has 0 dimensions"));
+}
