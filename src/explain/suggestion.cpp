@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 
+#include "base/error.h"
 #include "explain/alike.h"
 #include "explain/variable_report.h"
 #include "sharding/layout_search.h"
@@ -125,6 +127,39 @@ PlanReport report_of(Job job) {
   return report_plan(job, trace, false);
 }
 
+/// A step whose parts are computed again to meet memory_limit.
+struct Recomputed {
+  PlanReport report;
+  double work = 0;
+};
+
+/// Nothing where the step does not fit even so.
+std::optional<Recomputed> within_limit(const Job& job) {
+  try {
+    const double work = cost_of(job, memory_query(job)).work;
+    Recomputed step{report_of(job), work};
+    if (step.report.memory.use.bytes() > job.config.memory_limit->bytes) return {};
+    return step;
+  } catch (const Error&) {  // others than of memory_limit were thrown without it
+    return {};
+  }
+}
+
+/// Of a suggestion that does not fit: how it does.
+void recompute_to_fit(Suggestion& suggestion, Job job) {
+  job.config.max_replicated.reset();
+  if (std::optional<Recomputed> step = within_limit(with_rules(job, {}))) {
+    suggestion.rules = {};
+    suggestion.before = suggestion.after = step->report;
+    suggestion.work_before = suggestion.work_after = step->work;
+    suggestion.fits = suggestion.recomputes = true;
+  } else if (std::optional<Recomputed> split = within_limit(with_rules(job, suggestion.rules))) {
+    suggestion.after = split->report;
+    suggestion.work_after = split->work;
+    suggestion.fits = suggestion.recomputes = true;
+  }
+}
+
 }  // namespace
 
 Suggestion suggest_layouts(const Job& given) {
@@ -150,6 +185,7 @@ Suggestion suggest_layouts(const Job& given) {
   suggestion.work_before = found.before.work;
   suggestion.work_after = found.cost.work;
   suggestion.fits = static_cast<double>(suggestion.after.memory.use.bytes()) <= search.memory_limit;
+  if (!suggestion.fits) recompute_to_fit(suggestion, given);
   return suggestion;
 }
 

@@ -21,15 +21,17 @@ struct Suggestion {
   PlanReport before, after;
   /// What a step costs, in bytes that a device could send in that time.
   double work_before = 0, work_after = 0;
-  std::int64_t tried = 0;  ///< layouts that were compiled
-  bool fits = true;        ///< into memory_limit, if the file has one
+  std::int64_t tried = 0;   ///< layouts that were compiled
+  bool fits = true;         ///< into memory_limit, if the file has one,
+  bool recomputes = false;  ///< because parts of the step are computed again
 };
 
 /// Searches a layout for every weight that no rule lays out (search_layouts()): along the axes that
 /// do not split the batch; where a step does not fit into memory_limit along all, and for the
 /// optimizer's state if no rule lays that out. What a step costs is what it sends and computes on
-/// the device that has most of both, weighed as the compiler weighs them. Of a job with data and a
-/// `compile:` section.
+/// the device that has most of both, weighed as the compiler weighs them. Where no layout fits into
+/// memory_limit, parts of the step are computed again to meet it: under the rules of the file, or
+/// else those that were found. Of a job with data and a `compile:` section.
 Suggestion suggest_layouts(const Job& job);
 
 /// The layout map to be written into the file, and what comes of it.

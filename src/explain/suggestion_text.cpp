@@ -53,7 +53,14 @@ std::vector<std::string> titles(const std::string& first) {
 
 std::string advice(const Suggestion& suggestion) {
   std::string text;
-  if (suggestion.rules.empty() && suggestion.tried > 1) {
+  if (suggestion.recomputes) {
+    text = fmt::format(
+        "no layout that was tried fits into memory_limit by itself; {} when parts of it are "
+        "computed "
+        "again, which fit does without being asked\n",
+        suggestion.rules.empty() ? "the step as the file has it fits"
+                                 : "with these rules the step fits");
+  } else if (suggestion.rules.empty() && suggestion.tried > 1) {
     text = "no other layout of a weight makes the step cheaper on this mesh\n";
   } else if (suggestion.rules.empty()) {
     text =
@@ -96,6 +103,7 @@ Json json_of(const Suggestion& suggestion) {
           {"layout_map", map_json(suggestion.rules.layout_map)},
           {"optimizer_layout", map_json(suggestion.rules.optimizer_layout)},
           {"fits", suggestion.fits},
+          {"recomputes", suggestion.recomputes},
           {"tried", suggestion.tried},
           {"before", step_json(suggestion.before, suggestion.work_before)},
           {"after", step_json(suggestion.after, suggestion.work_after)}};

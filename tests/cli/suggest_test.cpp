@@ -86,3 +86,30 @@ TEST_CASE("suggest says what it cannot do") {
             .find("a step takes more than memory_limit under every layout that was tried: ") !=
         std::string::npos);
 }
+
+TEST_CASE("where no layout fits into memory_limit, the step is computed again as fit does") {
+  const JobFolder folder;
+  folder.write("s.yaml", R"(mesh: {data: 2}
+dataset:
+  name: t
+  format: synthetic
+  splits: {train: {x: {normal: [4096, 64]}, y: {normal: [4096, 64]}}}
+blocks:
+  pair:
+    layers: [Dense: {name: up, units: 64, activation: relu}, LayerNormalization: {name: n}]
+model: {input: [64], layers: [pair: {repeat: 12}]}
+compile: {optimizer: sgd, loss: mse}
+fit: {batch_size: 4096, steps_per_epoch: 1}
+run_directory: run
+)");
+  const std::string command = "suggest s.yaml memory_limit=12MiB";
+  const std::string text = output(folder, command);
+  CHECK(text.find("\n\nno layout that was tried fits into memory_limit by itself; the step as the "
+                  "file has it fits when parts of it are computed again, ") != std::string::npos);
+  const Json told = Json::parse(output(folder, command + " --json"));
+  const Json plan = Json::parse(output(folder, "plan s.yaml memory_limit=12MiB --json"));
+  CHECK(told["fits"] == true);
+  CHECK(told["recomputes"] == true);
+  CHECK(told["layout_map"].empty());
+  CHECK(told["after"]["memory"] == plan["memory"]["bytes"]);
+}
