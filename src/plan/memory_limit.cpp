@@ -15,12 +15,13 @@ void check_memory_limit(const config::Config& config, const LimitedProgram& prog
                              part(use.collectives, "collectives");
   config::fail_at(
       config.memory_limit->at,
-      "memory_limit is {} bytes, but {} takes at least {} on device {}: {} for weights, {}{} for "
+      "memory_limit is {} bytes, but {} takes at least {} on device {} of the mesh {}: {} for "
+      "weights, {}{} for "
       "the state of the optimizer and {} for the step; {}take more devices, or shard variables "
       "with "
       "layout_map and optimizer_layout",
-      limit, program.name, use.bytes(), device, use.weights, others, use.optimizer, use.step,
-      program.way_out.empty() ? "" : program.way_out + ", ");
+      limit, program.name, use.bytes(), device, to_string(config.mesh), use.weights, others,
+      use.optimizer, use.step, program.way_out.empty() ? "" : program.way_out + ", ");
 }
 
 }  // namespace meshwork

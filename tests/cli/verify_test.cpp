@@ -31,6 +31,25 @@ TEST_CASE("verify compares a mesh with one device, and writes nothing") {
             .starts_with("verify same "));
 }
 
+TEST_CASE("memory_limit holds for the mesh of the file, and not for what it is compared with") {
+  const JobFolder folder;
+  folder.write("s.yaml", R"(mesh: {data: 2, model: 2}
+dataset:
+  name: t
+  format: synthetic
+  splits: {train: {x: {normal: [64, 256]}, y: {normal: [64, 256]}}}
+layout_map: {up/kernel: [null, model], down/kernel: [model]}
+model: {input: [256], layers: [Dense: {name: up, units: 1024}, Dense: {name: down, units: 256}]}
+compile: {optimizer: adam, loss: mse}
+fit: {batch_size: 16}
+run_directory: run
+memory_limit: 5 MiB
+)");
+  CHECK(last_line(output(folder, "verify s.yaml --steps 1")).starts_with("verify same "));
+  CHECK(complaint(folder, "verify s.yaml --steps 1 --mesh 1x1 --against 2x2", 2)
+            .find(" on device 0 of the mesh (data=1, model=1): ") != std::string::npos);
+}
+
 TEST_CASE("verify begins with trained weights") {
   const JobFolder folder;
   train(folder);
