@@ -46,6 +46,11 @@ std::vector<OutputRow> output_rows(const CompileTrace& trace, const Mesh& mesh) 
     Layout layout = without_halos(trace.laid_out.layouts[id].output);
     layout.partial.clear();
     row.layout = to_string(layout, mesh);
+    for (std::size_t i = 0; i < mesh.names.size(); ++i) {
+      const bool is_part = mesh.whole(static_cast<int>(i)) != mesh.names[i];
+      row.has_parts =
+          row.has_parts || (is_part && row.layout.find(mesh.names[i]) != row.layout.npos);
+    }
     for (const auto& [name, rule] : trace.pinned.output_rules) {
       if (name != output.name) continue;
       row.rule = rule.pattern;

@@ -30,7 +30,8 @@ struct OutputRow {
   Shape shape;       ///< the batch included
   std::string rule;  ///< the pattern that hit it, "" for none
   config::Location rule_at;
-  std::string layout;  ///< as a layout map would say it: "[data, null]"
+  std::string layout;      ///< as a layout map would say it: "[data, null]"
+  bool has_parts = false;  ///< it names parts of axes, "model.0", which a layout map cannot
 };
 
 /// All of them in the order of the program, each path once.

@@ -141,6 +141,19 @@ TEST_CASE("what paths says of outputs can be copied into a layout map") {
   CHECK(output.at("rule") == "d1/output");
 }
 
+TEST_CASE("outputs that are laid out over a part of an axis are no lines for a layout map") {
+  const JobFolder folder;
+  const std::string llama = std::filesystem::absolute("configs/llama.yaml").string();
+  const std::string outputs =
+      output(folder, "paths '" + llama +
+                         "' --mesh 1x4 dataset=null model.params.heads=8 model.params.depth=1");
+  CHECK(outputs.find("\n  # block_0/attention/key/output: [null, null, model.0, null]\n") !=
+        std::string::npos);
+  CHECK(outputs.find("\n  block_0/attention/query/output: [null, null, model, null]\n") !=
+        std::string::npos);
+  CHECK(outputs.find("\nnote: lines with # name a part of an axis, ") != std::string::npos);
+}
+
 TEST_CASE("a rule for a bias that a layer leaves out is a note of every command") {
   const JobFolder folder;
   const std::string note =

@@ -50,12 +50,19 @@ std::string show_rule(const std::string& rule, const config::Location& at) {
 void print_outputs(const std::vector<OutputRow>& rows) {
   fmt::print("\noutputs, which a layout map may name, too\n");
   for (const OutputRow& row : rows) {
-    const std::string line = fmt::format("  {}: {}", row.path, row.layout);
+    const std::string line =
+        fmt::format("  {}{}: {}", row.has_parts ? "# " : "", row.path, row.layout);
     if (row.rule.empty()) {
       fmt::print("{}\n", line);
     } else {
       fmt::print("{}  # {}\n", line, show_rule(row.rule, row.rule_at));
     }
+  }
+  if (std::ranges::any_of(rows, &OutputRow::has_parts)) {
+    fmt::print(
+        "note: lines with # name a part of an axis, such as model.0, into which the compiler "
+        "splits "
+        "it; a layout map names whole axes\n");
   }
 }
 
