@@ -12,6 +12,15 @@ std::vector<std::string> names_of(const std::vector<OutputSpec>& outputs) {
   return names;
 }
 
+void check_are_outputs(const Value& map, const std::vector<std::string>& outputs,
+                       std::string_view what) {
+  for (const Value::Entry& entry : map.map) {
+    if (std::find(outputs.begin(), outputs.end(), entry.key) != outputs.end()) continue;
+    fail_at(entry.at, "{}: the model has no output '{}'{}", what, entry.key,
+            suggestion(entry.key, outputs));
+  }
+}
+
 /// Whether a map goes by the names of outputs; if one of its keys is such, all must be.
 bool goes_by_output(const Value& value, const std::vector<std::string>& outputs,
                     std::string_view what) {
@@ -19,11 +28,7 @@ bool goes_by_output(const Value& value, const std::vector<std::string>& outputs,
     return std::find(outputs.begin(), outputs.end(), entry.key) != outputs.end();
   };
   if (!std::any_of(value.map.begin(), value.map.end(), is_output)) return false;
-  for (const Value::Entry& entry : value.map) {
-    if (is_output(entry)) continue;
-    fail_at(entry.at, "{}: the model has no output '{}'{}", what, entry.key,
-            suggestion(entry.key, outputs));
-  }
+  check_are_outputs(value, outputs, what);
   return true;
 }
 
@@ -100,6 +105,7 @@ void read_weights(const Value* weights, const std::vector<std::string>& outputs,
                   CompileSpec& spec) {
   if (weights == nullptr) return;
   const Alone alone = outputs.size() == 1 ? Alone::kForAll : Alone::kRefused;
+  check_are_outputs(*weights, outputs, "loss_weights");
   const std::vector<Value> given = by_output(*weights, outputs, "loss_weights", alone);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     ObjectiveSpec& objective = spec.objectives[i];
@@ -114,6 +120,7 @@ void read_weights(const Value* weights, const std::vector<std::string>& outputs,
 void read_labels(const Value* labels, const std::vector<std::string>& outputs, CompileSpec& spec) {
   if (labels == nullptr) return;
   const Alone alone = outputs.size() == 1 ? Alone::kForAll : Alone::kRefused;
+  check_are_outputs(*labels, outputs, "labels");
   const std::vector<Value> given = by_output(*labels, outputs, "labels", alone);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (given[i].is_null()) continue;

@@ -114,6 +114,16 @@ Job job_with_dataset(config::Config config, int devices) {
   return job;
 }
 
+/// What validation_split makes of the data to train on.
+std::pair<data::Split, data::Split> split_validation(const data::Split& split,
+                                                     const config::FitSpec& fit) {
+  try {
+    return data::split_validation(split, fit.validation_split);
+  } catch (const Error& error) {
+    config::fail_at(fit.at, "fit: {}", error.what());
+  }
+}
+
 }  // namespace
 
 Job make_job(config::Config given, int devices) {
@@ -121,7 +131,7 @@ Job make_job(config::Config given, int devices) {
   config::Config& config = job.config;
   job.train = job.dataset->split("train");
   if (config.fit.validation_split > 0) {
-    auto [train, validation] = data::split_validation(job.train, config.fit.validation_split);
+    auto [train, validation] = split_validation(job.train, config.fit);
     job.train = std::move(train);
     if (config.fit.validation) job.validation = std::move(validation);
   } else if (config.fit.validation) {
@@ -172,7 +182,7 @@ data::Split evaluation_split(const Job& job, const std::string& name) {
   const config::FitSpec& fit = job.config.fit;
   if (!name.empty()) return job.dataset->split(name);
   if (fit.validation && fit.validation_split > 0) {
-    return data::split_validation(job.dataset->split("train"), fit.validation_split).second;
+    return split_validation(job.dataset->split("train"), fit).second;
   }
   return job.dataset->split(job.dataset->validation_name().value_or("train"));
 }

@@ -50,6 +50,7 @@ const Field* find_field(const Signature& signature, const std::string& name) {
 [[noreturn]] void fail_without_labels(const Objective& objective, const Signature& signature,
                                       bool several) {
   std::vector<std::string> known;
+  if (signature.label) known.push_back(signature.label->name);
   for (const Field& field : signature.inputs) known.push_back(field.name);
   if (!objective.label.empty()) {
     fail_at(objective.label_at, "labels: the dataset has no field '{}'{}", objective.label,

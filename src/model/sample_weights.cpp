@@ -64,11 +64,13 @@ ValueId weights_of_classes(GraphBuilder& b, const config::ClassWeights& given, V
 }
 
 /// Brings the weights, which are "sample weights" or a "mask", to the rank of the values.
-ValueId match_rank(GraphBuilder& b, ValueId weights, const Shape& values, const std::string& what,
+ValueId match_rank(GraphBuilder& b, ValueId weights, const Shape& values,
+                   const config::Location& at, const std::string& what,
                    std::string_view noun = "sample weights") {
   const Shape given = b.shape(weights);
   if (values == Shape{1} && given.front() > 1) {
-    fail(
+    fail_at(
+        at,
         "{} gives one value for the whole batch, and {} weigh its samples; give it 'axis: 1' for "
         "a value of each, or leave the weights out",
         what, noun);
@@ -81,8 +83,8 @@ ValueId match_rank(GraphBuilder& b, ValueId weights, const Shape& values, const 
     fits = shape[d] == values[d] || (shape[d] == 1 && d > 0);
   }
   if (!fits) {
-    fail("{}: {} of shape {} do not fit its values of shape {}; give one per sample", what, noun,
-         to_string(given), to_string(values));
+    fail_at(at, "{}: {} of shape {} do not fit its values of shape {}; give one per sample", what,
+            noun, to_string(given), to_string(values));
   }
   return shape == given ? weights : ops::reshape(b, weights, shape);
 }
@@ -108,50 +110,53 @@ ValueId add_sample_weights(GraphBuilder& b, const config::Config& config,
 }
 
 WeightedValues weigh(GraphBuilder& b, const Compared& compared, ValueId weights,
-                     const std::string& what) {
-  ValueId matched = match_rank(b, weights, b.shape(compared.values), what);
+                     const config::Location& at, const std::string& what) {
+  ValueId matched = match_rank(b, weights, b.shape(compared.values), at, what);
   const ValueId values = ops::multiply(b, compared.values, matched);
   if (compared.valid != kNoValue) matched = ops::multiply(b, matched, compared.valid);
   return {values, matched};
 }
 
-ValueId weights_for(GraphBuilder& b, Shape shape, ValueId weights, const std::string& what) {
+ValueId weights_for(GraphBuilder& b, Shape shape, ValueId weights, const config::Location& at,
+                    const std::string& what) {
   if (weights == kNoValue) return ops::broadcast_to(b, ops::constant(b, 1.0), shape);
-  const ValueId matched = match_rank(b, weights, shape, what);
+  const ValueId matched = match_rank(b, weights, shape, at, what);
   return ops::broadcast_to(b, matched, shape);
 }
 
-Compared with_mask(GraphBuilder& b, Compared compared, ValueId mask, const std::string& what) {
+Compared with_mask(GraphBuilder& b, Compared compared, ValueId mask, const config::Location& at,
+                   const std::string& what) {
   if (mask == kNoValue) return compared;
   const Shape shape = b.shape(compared.values);
-  const ValueId matched = match_rank(b, mask, shape, what, "masks");
+  const ValueId matched = match_rank(b, mask, shape, at, what, "masks");
   compared.values = ops::multiply(b, compared.values, matched);
   compared.valid = compared.valid == kNoValue ? ops::broadcast_to(b, matched, shape)
                                               : ops::multiply(b, compared.valid, matched);
   return compared;
 }
 
-ValueId masked_weights(GraphBuilder& b, ValueId weights, ValueId mask, const std::string& what) {
+ValueId masked_weights(GraphBuilder& b, ValueId weights, ValueId mask, const config::Location& at,
+                       const std::string& what) {
   if (mask == kNoValue) return weights;
   if (weights == kNoValue) return mask;
-  return ops::multiply(b, match_rank(b, weights, b.shape(mask), what), mask);
+  return ops::multiply(b, match_rank(b, weights, b.shape(mask), at, what), mask);
 }
 
 WeightedMean weighted_samples(GraphBuilder& b, const Compared& compared, ValueId weights,
-                              const std::string& what) {
+                              const config::Location& at, const std::string& what) {
   Compared samples = compared;
   const std::size_t rank = std::max<std::size_t>(b.shape(weights).size(), 1);
   if (samples.valid == kNoValue) samples.values = mean_from(b, samples.values, rank);
-  const WeightedValues weighted = weigh(b, samples, weights, what);
+  const WeightedValues weighted = weigh(b, samples, weights, at, what);
   return {sum_all(b, mean_from(b, weighted.values, 1)),
           sum_all(b, mean_from(b, weighted.weights, 1))};
 }
 
 WeightedMean weighted_values(GraphBuilder& b, const Compared& compared, ValueId weights,
-                             const std::string& what) {
+                             const config::Location& at, const std::string& what) {
   const Shape shape = b.shape(compared.values);
   if (weights != kNoValue) {
-    const WeightedValues weighted = weigh(b, compared, weights, what);
+    const WeightedValues weighted = weigh(b, compared, weights, at, what);
     return {sum_all(b, weighted.values), sum_all(b, ops::broadcast_to(b, weighted.weights, shape))};
   }
   const ValueId count = compared.valid == kNoValue

@@ -22,16 +22,19 @@ struct WeightedValues {
   ValueId weights = kNoValue;  ///< 0 where a value does not count; broadcasts to the values
 };
 WeightedValues weigh(GraphBuilder& b, const Compared& compared, ValueId weights,
-                     const std::string& what);
+                     const config::Location& at, const std::string& what);
 
 /// The weights of values of that shape: 1 where `weights` is kNoValue.
-ValueId weights_for(GraphBuilder& b, Shape shape, ValueId weights, const std::string& what);
+ValueId weights_for(GraphBuilder& b, Shape shape, ValueId weights, const config::Location& at,
+                    const std::string& what);
 
 /// What is left to count of values whose predictions have a mask (kNoValue: all).
-Compared with_mask(GraphBuilder& b, Compared compared, ValueId mask, const std::string& what);
+Compared with_mask(GraphBuilder& b, Compared compared, ValueId mask, const config::Location& at,
+                   const std::string& what);
 
 /// The weights of samples, if they have any, times the mask of their predictions, if they have one.
-ValueId masked_weights(GraphBuilder& b, ValueId weights, ValueId mask, const std::string& what);
+ValueId masked_weights(GraphBuilder& b, ValueId weights, ValueId mask, const config::Location& at,
+                       const std::string& what);
 
 /// Sums over the samples of a batch for a weighted mean: of weight times value, each the mean over
 /// a sample, and of the weights.
@@ -40,10 +43,10 @@ struct WeightedMean {
   ValueId count = kNoValue;
 };
 WeightedMean weighted_samples(GraphBuilder& b, const Compared& compared, ValueId weights,
-                              const std::string& what);
+                              const config::Location& at, const std::string& what);
 
 /// The same over the values of all samples, each by itself; `weights`: kNoValue if they have none.
 WeightedMean weighted_values(GraphBuilder& b, const Compared& compared, ValueId weights,
-                             const std::string& what);
+                             const config::Location& at, const std::string& what);
 
 }  // namespace meshwork

@@ -301,3 +301,12 @@ TEST_CASE("drop_remainder trains on full batches only") {
             .find("fit: drop_remainder leaves no batch: 20 samples to train on do not fill one of "
                   "21; lower batch_size") != std::string::npos);
 }
+
+TEST_CASE("a validation_split that leaves nothing to train on has its place") {
+  const JobFolder folder;
+  const std::string said = complaint(folder, "fit c.yaml fit.validation_split=0.999", 2);
+  CAPTURE(said);
+  CHECK(said.starts_with("c.yaml:"));
+  CHECK(said.find(": fit: validation_split 0.999 of 20 samples leaves 0 to train and 20 to "
+                  "validate") != std::string::npos);
+}

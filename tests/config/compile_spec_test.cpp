@@ -99,6 +99,10 @@ TEST_CASE("mistakes in what several outputs are given") {
         "c.yaml:7:40: loss_weights must be a number, not 'x'");
   CHECK(error("{loss: mse, labels: {a: ''}}") ==
         "c.yaml:7:34: labels: the name of a field of the data is empty");
+  CHECK(error("{loss: mse, loss_weights: {foo: 2}}", kModel) ==
+        "c.yaml:5:37: loss_weights: the model has no output 'foo'; known: 'd1'");
+  CHECK(error("{loss: mse, labels: {d2: y}}", kModel) ==
+        "c.yaml:5:31: labels: the model has no output 'd2'; nearest: 'd1'");
   CHECK(error("{loss: {d1: mse, d2: mae}}", kModel) ==
         "c.yaml:5:27: loss: the model has no output 'd2'; nearest: 'd1'");
 }

@@ -287,6 +287,8 @@ TEST_CASE("labels: by the name of the output, else y, else the field that is nam
         "that name nor 'y'; known: 'x', 'a'; name one in compile: labels: {b: ..}");
   CHECK(error("{loss: mse, labels: {b: aa}}", {{x, a}, {}}) ==
         "c.yaml:2:34: labels: the dataset has no field 'aa'; nearest: 'a'");
+  CHECK(error("{loss: mse, labels: {b: nope}}", {{x, a}, y}) ==
+        "c.yaml:2:34: labels: the dataset has no field 'nope'; known: 'y', 'x', 'a'");
   CHECK(error("{loss: mse, metrics: {a: {mae: {name: loss}}}}", {{x}, y}) ==
         "c.yaml:2:36: metric mae: the name 'loss' is taken; give it another 'name'");
 }

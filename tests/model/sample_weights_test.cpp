@@ -118,16 +118,18 @@ TEST_CASE("a column of weights, and a weight for each of the values of a sample"
   CHECK(loss("mse", steps) == doctest::Approx((1 + 4 + 90 + 160) / 4.0));
   CHECK(metric("mse", steps) == std::vector<double>{2.5 + 125, 11});
   steps.weights = floats({3}, {1, 1, 1});
-  CHECK_THROWS_WITH(loss("mse", steps),
-                    "loss mse: sample weights of shape [3] do not fit its values of shape [2, 2]; "
-                    "give one per sample");
+  CHECK_THROWS_WITH(
+      loss("mse", steps),
+      "c.yaml:1:1: loss mse: sample weights of shape [3] do not fit its values of shape [2, 2]; "
+      "give one per sample");
 }
 
 TEST_CASE("weights of samples and a loss of the whole batch are an error") {
   const Data data{floats({2, 2}, {0, 1, 0, 0}), floats({2, 2}, {1, 1, 1, 0}), floats({2}, {1, 3})};
-  CHECK_THROWS_WITH(loss("Dice", data),
-                    "loss Dice gives one value for the whole batch, and sample weights weigh its "
-                    "samples; give it 'axis: 1' for a value of each, or leave the weights out");
+  CHECK_THROWS_WITH(
+      loss("Dice", data),
+      "c.yaml:1:1: loss Dice gives one value for the whole batch, and sample weights weigh its "
+      "samples; give it 'axis: 1' for a value of each, or leave the weights out");
   CHECK_NOTHROW(loss("Dice: {axis: 1}", data));
 }
 

@@ -68,11 +68,11 @@ ValueId add_loss(GraphBuilder& b, const Loss& loss, ValueId labels, const Predic
   const PathScope path(b, name);
   const Compared compared =
       with_mask(b, loss.compare({b, labels, predictions.value, loss.at, loss.what}),
-                predictions.mask, loss.what);
+                predictions.mask, loss.at, loss.what);
   ValueId values = compared.values;
   ValueId divisor = compared.valid;
   if (weights != kNoValue) {
-    const WeightedValues weighted = weigh(b, compared, weights, loss.what);
+    const WeightedValues weighted = weigh(b, compared, weights, loss.at, loss.what);
     values = weighted.values;
     if (loss.reduction == LossReduction::kWeightedMean) divisor = weighted.weights;
   }

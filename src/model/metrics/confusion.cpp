@@ -16,7 +16,7 @@ ValueId count(const Comparison& c, ValueId weights, double threshold) {
   const bool label_is_zero = kIsPositive != kIsTrue;
   const ValueId both = ops::multiply(b, kIsPositive ? says_yes : ops::one_minus(b, says_yes),
                                      label_is_zero ? is_zero : ops::one_minus(b, is_zero));
-  return sum_all(b, ops::multiply(b, both, weights_for(b, b.shape(p), weights, c.what)));
+  return sum_all(b, ops::multiply(b, both, weights_for(b, b.shape(p), weights, c.at, c.what)));
 }
 
 template <bool kIsPositive, bool kIsTrue>

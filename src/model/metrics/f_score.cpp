@@ -40,7 +40,7 @@ ValueId count(const Comparison& c, ValueId weights, const Arguments& args) {
             c.what, shape[1]);
   }
   const ValueId yes = is_positive(b, p, args);
-  const ValueId weight = weights_for(b, shape, weights, c.what);
+  const ValueId weight = weights_for(b, shape, weights, c.at, c.what);
   const auto total = [&](ValueId first, ValueId second) {
     const ValueId product = ops::multiply(b, ops::multiply(b, first, second), weight);
     return ops::reduce_sum(b, product, {0}, true);

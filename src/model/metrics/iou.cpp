@@ -52,7 +52,8 @@ ValueId count(const Comparison& c, ValueId weights, const Arguments& args) {
         b.add(ops::kEqual, {y, ops::constant(b, static_cast<double>(*args.ignored))});
     counts = ops::multiply(b, counts, ops::one_minus(b, is_ignored));
   }
-  const ValueId weight = ops::multiply(b, counts, weights_for(b, b.shape(y), weights, c.what));
+  const ValueId weight =
+      ops::multiply(b, counts, weights_for(b, b.shape(y), weights, c.at, c.what));
   const ValueId cell = ops::multiply(b, counts, ops::add(b, ops::scale(b, y, classes), p));
   const std::int64_t elements = num_elements(b.shape(y));
   const ValueId index = ops::cast(b, ops::reshape(b, cell, {elements}), DType::kInt32);

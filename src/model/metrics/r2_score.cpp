@@ -15,7 +15,7 @@ ValueId count(const Comparison& c, ValueId weights) {
   GraphBuilder& b = c.b;
   const auto [y, p] = match_rows(c, "it is for predictions [outputs]");
   const Shape shape = b.shape(p);
-  const ValueId weight = weights_for(b, shape, weights, c.what);
+  const ValueId weight = weights_for(b, shape, weights, c.at, c.what);
   const auto total = [&](ValueId x) { return ops::reduce_sum(b, x, {0}, true); };
   const ValueId weighted = ops::multiply(b, y, weight);
   const ValueId error = b.add(ops::kSquare, {ops::subtract(b, y, p)});

@@ -152,7 +152,7 @@ void add_metric(GraphBuilder& b, const Metric& metric, ValueId labels,
                 const Prediction& predictions, ValueId weights) {
   const PathScope path(b, metric.name);
   const Comparison comparison{b, labels, predictions.value, metric.at, metric.what};
-  weights = masked_weights(b, weights, predictions.mask, metric.what);
+  weights = masked_weights(b, weights, predictions.mask, metric.at, metric.what);
   if (metric.counting.count) {
     const ValueId counts = metric.counting.count(comparison, weights);
     const Shape flat{num_elements(b.shape(counts))};
@@ -162,11 +162,11 @@ void add_metric(GraphBuilder& b, const Metric& metric, ValueId labels,
   }
   const Compared compared = metric.compare(comparison);
   if (metric.result == MetricResult::kExpOfMean || metric.result == MetricResult::kMeanOfValid) {
-    add_outputs(b, metric.name, weighted_values(b, compared, weights, metric.what));
+    add_outputs(b, metric.name, weighted_values(b, compared, weights, metric.at, metric.what));
     return;
   }
   if (weights != kNoValue) {
-    add_outputs(b, metric.name, weighted_samples(b, compared, weights, metric.what));
+    add_outputs(b, metric.name, weighted_samples(b, compared, weights, metric.at, metric.what));
     return;
   }
   const Shape shape = b.shape(compared.values);

@@ -22,7 +22,7 @@ ValueId count_by_threshold(const Comparison& c, Matched matched, ValueId weights
   }
   const ValueId is_false = b.add(ops::kEqual, {matched.labels, zero});
   const ValueId is_true = ops::one_minus(b, is_false);
-  const ValueId weight = weights_for(b, shape, weights, c.what);
+  const ValueId weight = weights_for(b, shape, weights, c.at, c.what);
   const Shape flat{num_elements(shape)}, column{num_elements(shape), 1};
   const auto weighted = [&](ValueId x) {
     return ops::reshape(b, ops::multiply(b, x, weight), column);
