@@ -241,7 +241,8 @@ TEST_CASE("a limit that nothing meets says what the smallest plan is made of") {
   CAPTURE(said);
   CHECK(matches(said,
                 ".*:2:15: memory_limit is 20480 bytes, but a training step with a batch of 6 takes "
-                "at least [0-9]+ on device 0 of the mesh .data=1.: [0-9]+ for weights, [0-9]+ for the state of the "
+                "at least [0-9]+ on device 0 of the mesh .data=1.: [0-9]+ for weights, [0-9]+ for "
+                "the state of the "
                 "optimizer and [0-9]+ for the step; lower fit.batch_size .*"));
   // What it names as the least is enough, and one byte less is not.
   const std::vector<std::string> least = first_match(said, "at least ([0-9]+)");
