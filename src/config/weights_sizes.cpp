@@ -4,6 +4,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/file.h"
 #include "base/join.h"
 #include "config/expression_tree.h"
 #include "config/parameters.h"
@@ -106,8 +107,7 @@ WeightsMap map_of(const Value& root, const std::string& file) {
 
 void check_model_beside(const WeightsMap& map, const std::string& weights) {
   const std::string file = std::filesystem::path(weights).replace_filename("config.json").string();
-  std::error_code status;
-  if (map.needs.empty() || !std::filesystem::exists(file, status)) return;
+  if (map.needs.empty() || !is_regular_file(file)) return;
   const Value json = load_yaml(file);
   if (!json.is_map() || json.find("model_type") == nullptr) return;  // another program's
   check_needs(map, flattened(json, file), "--from");

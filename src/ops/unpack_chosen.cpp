@@ -1,5 +1,5 @@
-// The inverse of pack_chosen: of x [rows .., packed, units] and chosen [rows .., experts] the blocks
-// y [rows .., experts, units], with zeros where `chosen` is 0.
+// The inverse of pack_chosen: of x [rows .., packed, units] and chosen [rows .., experts] the
+// blocks y [rows .., experts, units], with zeros where `chosen` is 0.
 #include "base/check.h"
 #include "ops/ops.h"
 #include "ops/rule_text.h"

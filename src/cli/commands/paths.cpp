@@ -61,8 +61,7 @@ void print_outputs(const std::vector<OutputRow>& rows) {
   if (std::ranges::any_of(rows, &OutputRow::has_parts)) {
     fmt::print(
         "note: lines with # name a part of an axis, such as model.0, into which the compiler "
-        "splits "
-        "it; a layout map names whole axes\n");
+        "splits it; a layout map names whole axes\n");
   }
 }
 
