@@ -210,15 +210,13 @@ class Walk {
   /// A gathered weight is freed after its use in a phase, unless memory is plenty. A part of what a
   /// device keeps of it takes nothing.
   bool may_keep(ValueId value, const Layout& layout) const {
-    return options_.keep_gathered || !is_weight(result_.graph, value) ||
-           parts_of(layout) >= parts_of(result_.layouts[value].output);
+    return options_.keep_gathered || !is_weight(result_.graph, value) || is_cut(value, layout);
   }
 
-  /// How many parts a layout makes of a value.
-  std::int64_t parts_of(const Layout& layout) const {
-    std::int64_t parts = 1;
-    for (const auto& axes : layout.dims) parts *= mesh_.parts(axes);
-    return parts;
+  /// Whether a value is brought into a layout without sending.
+  bool is_cut(ValueId value, const Layout& layout) const {
+    const TensorType& type = result_.graph.type(value);
+    return reshard_bytes(result_.layouts[value].output, layout, type, mesh_) == 0;
   }
 
   /// A part that is cut for a value that is pinned, such as a gradient as its optimizer wants it,
@@ -228,8 +226,7 @@ class Walk {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId input = node.inputs[i];
       const Layout& wanted = result_.layouts[id].inputs[i];
-      const bool is_cut = parts_of(wanted) >= parts_of(result_.layouts[input].output);
-      if (is_pinned && is_cut) continue;
+      if (is_pinned && is_cut(input, wanted)) continue;
       const auto known = available(input, node.phase);
       if (std::find(known.begin(), known.end(), wanted) == known.end()) {
         materialized_[input].emplace_back(wanted, node.phase);

@@ -125,6 +125,16 @@ TEST_CASE("images are blurred and seen from elsewhere as often as they should be
   const std::string many =
       "RandomGaussianBlur: {factor: [1, 1], sigma: [0, 2], value_range: [0, 255]}";
   CHECK(apply(many, shape, image, {0.F, 0.1F}) != apply(many, shape, image, {0.F, 0.9F}));
+  // Across a row, or down a column.
+  const auto blurred = [&](const std::string& sizes, const ImageShape& line) {
+    return apply(
+        "RandomGaussianBlur: {factor: [1, 1], kernel_size: " + sizes + ", value_range: [0, 255]}",
+        line, counting(5), {0.F, 0.F});
+  };
+  CHECK(blurred("[1, 5]", {1, 5, 1}) == counting(5));
+  CHECK(blurred("[5, 1]", {5, 1, 1}) == counting(5));
+  CHECK(blurred("[5, 1]", {1, 5, 1}) == blurred("5", {1, 5, 1}));
+  CHECK(blurred("[1, 5]", {5, 1, 1}) == blurred("5", {5, 1, 1}));
 }
 
 TEST_CASE("one factor of lost colours goes from 0 on, one of sharpness too") {
@@ -199,6 +209,8 @@ TEST_CASE("mistakes in operations on pixels are found with their place") {
   CHECK(contains(bad("Equalization: {bins: 5000, value_range: [0, 1]}"), "bins is 5000"));
   CHECK(contains(bad("RandomGaussianBlur: {kernel_size: 4, value_range: [0, 1]}"),
                  "kernel_size must be an odd number from 1 to 255, not 4"));
+  CHECK(contains(bad("RandomGaussianBlur: {kernel_size: [3, 3, 3], value_range: [0, 1]}"),
+                 "kernel_size must be a number, or a list of two: across, down"));
   CHECK(contains(bad("RandomGaussianBlur: {sigma: -1, value_range: [0, 1]}"),
                  "sigma must be a number of pixels from 0 on, not -1"));
   CHECK(contains(bad("RandomGaussianBlur: {sigma: [1], value_range: [0, 1]}"),
