@@ -73,9 +73,9 @@ void add_sparse_einsums(std::vector<OpCase>& cases) {
 /// Of rows that choose more blocks than there are places, or fewer.
 void add_moves(std::vector<OpCase>& cases) {
   for (const auto& [rows, experts, packed, units] : kPackedSizes) {
-    const auto blocks = [&, of_rows = rows](std::int64_t count) {
+    const auto blocks = [&, of_rows = rows, width = units](std::int64_t count) {
       Shape shape = of_rows;
-      shape.insert(shape.end(), {count, units});
+      shape.insert(shape.end(), {count, width});
       return shape;
     };
     Shape all = rows;
