@@ -56,8 +56,7 @@ std::string advice(const Suggestion& suggestion) {
   if (suggestion.recomputes) {
     text = fmt::format(
         "no layout that was tried fits into memory_limit by itself; {} when parts of it are "
-        "computed "
-        "again, which fit does without being asked\n",
+        "computed again, which fit does without being asked\n",
         suggestion.rules.empty() ? "the step as the file has it fits"
                                  : "with these rules the step fits");
   } else if (suggestion.rules.empty() && suggestion.tried > 1) {

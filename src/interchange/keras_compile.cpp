@@ -1,6 +1,5 @@
 #include "interchange/keras_compile.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 
@@ -37,14 +36,6 @@ Json loss_of(const std::optional<config::ClassSpec>& spec) {
   const bool is_word = !has_arguments(*spec) && !kNoWords.contains(spec->name);
   if (is_word) return spec->name;
   return object_of("keras.losses", loss_registry(), *spec, "loss");
-}
-
-template <class Def>
-const Def* find(const std::vector<const Def*>& registry, const std::string& name) {
-  for (const Def* def : registry) {
-    if (std::find(def->names.begin(), def->names.end(), name) != def->names.end()) return def;
-  }
-  return nullptr;
 }
 
 bool is_class(const config::ClassSpec& spec, const std::vector<std::string_view>& names) {
@@ -108,13 +99,13 @@ Json metric_of_loss(const config::ClassSpec& spec, const LossDef& loss) {
 /// A word alone stands for one of Keras's own.
 Json metric_of(const config::ClassSpec& spec) {
   static const std::set<std::string_view> kNoWords{"logcosh"};
-  if (const MetricDef* def = find(metric_registry(), spec.name)) {
+  if (const MetricDef* def = config::find_named(metric_registry(), spec.name)) {
     if (kNoWords.contains(spec.name)) return named_metric(spec, def->names, def->names.front());
     const bool is_word = !has_arguments(spec) && def->module.starts_with("keras.");
     if (is_word) return spec.name;
     return object_of(def->module, def->names.front(), arguments_of(spec));
   }
-  const LossDef* loss = find(loss_registry(), spec.name);
+  const LossDef* loss = config::find_named(loss_registry(), spec.name);
   if (loss == nullptr) config::look_up(metric_registry(), spec, "metric");  // names the nearest
   return metric_of_loss(spec, *loss);
 }

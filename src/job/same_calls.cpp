@@ -2,11 +2,10 @@
 
 #include <xxhash.h>
 
-#include <sstream>
-
 #include "base/check.h"
 #include "base/join.h"
 #include "graph/op_def.h"
+#include "job/first_difference.h"
 
 namespace meshwork {
 namespace {
@@ -28,17 +27,6 @@ std::string calls_of(const DevicePlans& plans) {
   return text;
 }
 
-/// The first line in which two texts differ, of both.
-std::string difference(const std::string& mine, const std::string& theirs) {
-  std::istringstream my_lines(mine), their_lines(theirs);
-  std::string my_line, their_line;
-  while (my_line == their_line) {
-    if (!std::getline(my_lines, my_line)) my_line = "none";
-    if (!std::getline(their_lines, their_line)) their_line = "none";
-  }
-  return fmt::format("'{}' here, '{}' there", my_line, their_line);
-}
-
 }  // namespace
 
 void check_same_calls(const DevicePlans& plans, HostGroup& hosts) {
@@ -49,10 +37,11 @@ void check_same_calls(const DevicePlans& plans, HostGroup& hosts) {
   for (std::size_t rank = 1; rank < hashes.size(); ++rank) {
     if (hashes[rank] == hashes[0]) continue;
     const std::vector<std::string> all = gather_texts(hosts, mine);
+    const auto [here, there] = first_difference(all[0], all[rank], "none");
     MW_CHECK(hashes[rank] == hashes[0],
-             "collectives of ranks 0 (here) and {} (there) differ: {}; `fusion: false` may do "
-             "without",
-             rank, difference(all[0], all[rank]));
+             "collectives of ranks 0 (here) and {} (there) differ: '{}' here, '{}' there; `fusion: "
+             "false` may do without",
+             rank, here, there);
   }
 }
 

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
-#include <sstream>
 #include <vector>
 
 #include "backend/cuda_libraries.h"
@@ -17,6 +16,7 @@
 #include "config/yaml.h"
 #include "data/fingerprint.h"
 #include "device/cuda_device.h"
+#include "job/first_difference.h"
 #include "job/tuned_products.h"
 #include "job/versions.h"
 #include "machine/topology.h"
@@ -87,15 +87,7 @@ std::string describe(const Job& job, const std::string& products, int device) {
 
 /// The first line that differs.
 std::string difference(const std::string& theirs, const std::string& mine) {
-  std::istringstream their_lines(theirs), my_lines(mine);
-  std::string their_line, my_line;
-  do {
-    const bool is_there = static_cast<bool>(std::getline(their_lines, their_line));
-    const bool is_here = static_cast<bool>(std::getline(my_lines, my_line));
-    if (!is_there) their_line = "nothing";
-    if (!is_here) my_line = "nothing";
-    if (!is_there && !is_here) break;
-  } while (their_line == my_line);
+  const auto [their_line, my_line] = first_difference(theirs, mine, "nothing");
   const auto trimmed = [](const std::string& line) {
     const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
     return line.substr(begin, 200);

@@ -45,8 +45,7 @@ void check_optimizer(const Session& session, const Checkpoint& checkpoint,
 /// Of the run that wrote a checkpoint; none where its configuration cannot be read here.
 std::optional<std::int64_t> accumulated_steps_of(const Checkpoint& checkpoint) {
   try {
-    const config::Config there = config::parse_config(
-        checkpoint.index().config, checkpoint.directory() + " (its configuration)", {});
+    const config::Config there = config_of(checkpoint);
     if (!there.compile) return std::nullopt;
     return accumulated_steps(there.compile->optimizer);
   } catch (const Error&) {

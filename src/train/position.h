@@ -28,6 +28,9 @@ struct Fingerprints {
 
 Position position_of(const Checkpoint& checkpoint);
 
+/// The configuration of the run that wrote a checkpoint. Errors name the checkpoint.
+config::Config config_of(const Checkpoint& checkpoint);
+
 /// Throws an Error unless the job reads the data that the run read, in the same order, so that it
 /// can go on where the checkpoint was written.
 void check_same_data(const Checkpoint& checkpoint, const Job& job, const Fingerprints& mine);

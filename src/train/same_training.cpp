@@ -13,6 +13,7 @@
 #include "config/yaml.h"
 #include "model/layer_prints.h"
 #include "optim/optimizer.h"
+#include "train/position.h"
 
 namespace meshwork {
 namespace {
@@ -214,8 +215,7 @@ std::vector<std::string> check_same_training(const Checkpoint& checkpoint, const
   std::vector<Difference> layers, training;
   std::optional<Difference> loss, tokens, accumulation;
   try {
-    config::Config there =
-        config::parse_config(checkpoint.index().config, directory + " (its configuration)", {});
+    config::Config there = config_of(checkpoint);
     there.seed = here.seed;  // another one is an error of its own
     layers = differences(layer_prints(here), layer_prints(there));
     if (layers.empty() && there.compile) loss = difference_of_loss(here, there, signature);

@@ -102,6 +102,11 @@ namespace {
 
 }  // namespace
 
+config::Config config_of(const Checkpoint& checkpoint) {
+  return config::parse_config(checkpoint.index().config,
+                              checkpoint.directory() + " (its configuration)", {});
+}
+
 void check_same_data(const Checkpoint& checkpoint, const Job& job, const Fingerprints& mine) {
   const Json here = data_of(job);
   read_state(checkpoint, [&](const Json& state) {

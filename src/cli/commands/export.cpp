@@ -72,10 +72,7 @@ struct From {
 
 std::optional<config::Config> config_of(const Arguments& arguments, const From& from) {
   if (!arguments.config.empty()) return config::load_config(arguments.config, {});
-  if (from.checkpoint) {
-    const std::string name = from.path + " (its configuration)";
-    return config::parse_config(from.checkpoint->index().config, name, {});
-  }
+  if (from.checkpoint) return meshwork::config_of(*from.checkpoint);
   const std::string beside =
       (std::filesystem::path(from.path).parent_path() / "config.yaml").string();
   if (is_regular_file(beside)) return config::load_config(beside, {});
