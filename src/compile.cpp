@@ -141,6 +141,7 @@ void step(Compilation& c) {
   }
   if (c.kind == ProgramKind::kInitialize) c.graph = initialization(c.graph);
   if (c.kind == ProgramKind::kAverage) c.graph = averaging(c.graph, c.config.compile->optimizer);
+  if (c.kind == ProgramKind::kReduce) c.graph = reduction_of_sums(c.graph);
   c.graph = prune(std::move(c.graph));
 }
 

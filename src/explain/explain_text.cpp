@@ -308,8 +308,7 @@ class Writer {
                          show_layout(transfer.to, mesh_), few ? ", for " + listed(others) : ""));
     for (std::size_t i = 0; i < transfer.steps.size(); ++i) {
       const ReshardStep& step = transfer.steps[i];
-      const std::string size =
-          step.kind == StepKind::kSlice ? "nothing sent" : show_size(transfer.step_bytes[i]);
+      const std::string size = sends(step) ? show_size(transfer.step_bytes[i]) : "nothing sent";
       lines(6, fmt::format("{} over {}: {}", to_string(step.kind), axis_names(step.axes, mesh_),
                            size));
     }

@@ -65,16 +65,18 @@ Json time_json(const PlanReport& report, double link) {
 
 Json json_of(const MeshPlan& plan, double link) {
   const PlanReport& report = plan.report;
-  return {{"mesh", mesh_json(plan.mesh)},
-          {"batch", report.batch},
-          {"sends",
-           {{"bytes", report.sent_bytes},
-            {"collectives", report.collectives},
-            {"calls", report.calls},
-            {"rows", sent_json(report)}}},
-          {"memory", memory_json(report)},
-          {"operations", operations_json(report)},
-          {"seconds", time_json(report, link)}};
+  return {
+      {"mesh", mesh_json(plan.mesh)},
+      {"batch", report.batch},
+      {"sends",
+       {{"bytes", report.sent_bytes},
+        {"collectives", report.collectives},
+        {"calls", report.calls},
+        {"accumulating", {{"steps", report.accumulating}, {"bytes", report.accumulating_bytes}}},
+        {"rows", sent_json(report)}}},
+      {"memory", memory_json(report)},
+      {"operations", operations_json(report)},
+      {"seconds", time_json(report, link)}};
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "explain/words.h"
 #include "graph/flops.h"
 #include "graph/op_def.h"
+#include "optim/optimizer.h"
 #include "plan/fullest.h"
 #include "train/fit.h"
 
@@ -32,7 +33,7 @@ SentRow row_of(const Transfer& transfer, const Mesh& mesh) {
               .count = 1,
               .bytes = transfer.bytes};
   for (const ReshardStep& step : transfer.steps) {
-    if (step.kind == StepKind::kSlice) continue;
+    if (!sends(step)) continue;
     row.collectives.push_back(
         fmt::format("{} over {}", to_string(step.kind), axis_names(step.axes, mesh)));
   }
@@ -128,12 +129,27 @@ std::int64_t calls_of(const Plan& plan) {
   return calls;
 }
 
+namespace {
+
+void add_accumulating(const Job& job, PlanReport& report) {
+  const auto found = job.programs.find({ProgramKind::kAccumulate, report.batch});
+  if (found == job.programs.end()) return;
+  report.accumulating = steps_per_update(job.config.compile->optimizer) - 1;
+  const Partitioned& program = found->second.partitioned;
+  for (const auto& [value, step] : program.steps) {
+    report.accumulating_bytes += step_bytes(step, program.graph.type(value), job.mesh);
+  }
+}
+
+}  // namespace
+
 PlanReport report_plan(Job& job, const CompileTrace& trace, bool is_timed) {
   PlanReport report;
   const ProgramKey key{ProgramKind::kTrain, std::min(job.config.fit.batch_size, job.train.samples)};
   report.batch = key.batch;
   add_sent(trace, job.mesh, report);
   prepare_fit(job);
+  add_accumulating(job, report);
   std::map<int, FullestStep> fullest;
   report.memory = planned_memory(job, [&](int device, const DevicePlans& plans) {
     const Plan& plan = plans.plans.at(key);

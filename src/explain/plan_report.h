@@ -49,9 +49,11 @@ struct Operations {
 struct PlanReport {
   std::int64_t batch = 0;
   std::vector<SentRow> sent;
-  double sent_bytes = 0;         ///< of a device, on average
-  std::int64_t collectives = 0;  ///< that the step needs,
-  std::int64_t calls = 0;        ///< and how many starts they are joined into
+  double sent_bytes = 0;          ///< of a device, on average
+  std::int64_t collectives = 0;   ///< that the step needs,
+  std::int64_t calls = 0;         ///< and how many starts they are joined into
+  std::int64_t accumulating = 0;  ///< steps before it that only accumulate gradients
+  double accumulating_bytes = 0;  ///< that a device sends in each of these, on average
   PlannedMemory memory;
   FullestStep fullest;  ///< of the device that takes most
   Operations most, least;

@@ -78,6 +78,13 @@ void write_sent(const PlanReport& report, int devices, Writer& out) {
                                           layer, row.value));
     out.line("", fmt::format("{} -> {}: {}", row.from, row.to, join(row.collectives, ", ")));
   }
+  if (report.accumulating == 0) return;
+  out.line(show(report.accumulating_bytes),
+           report.accumulating == 1
+               ? "besides, in the step before it, which only accumulates gradients"
+               : fmt::format("besides, in each of the {} steps before it, which only accumulate "
+                             "gradients",
+                             report.accumulating));
 }
 
 void write_memory(const PlanReport& report, Writer& out) {

@@ -83,8 +83,7 @@ Sent sent_for(const std::vector<Transfer>& transfers) {
   Sent sent;
   for (const Transfer& transfer : transfers) {
     sent.bytes += transfer.bytes;
-    sent.collectives += std::ranges::count_if(
-        transfer.steps, [](const ReshardStep& step) { return step.kind != StepKind::kSlice; });
+    sent.collectives += std::ranges::count_if(transfer.steps, sends);
   }
   return sent;
 }

@@ -176,6 +176,16 @@ void add_programs(Job& job, ProgramKind kind, const data::Split& split) {
   }
 }
 
+void add_reduction(Job& job) {
+  const auto is_partial = [](const LayoutMatch& variable) {
+    return !variable.layout.partial.empty();
+  };
+  const bool any = std::ranges::any_of(job.programs, [&](const auto& program) {
+    return std::ranges::any_of(program.second.variables, is_partial);
+  });
+  if (any) add_program(job, ProgramKind::kReduce, 0);
+}
+
 namespace {
 
 /// Devices that are threads of one process, each with some MB of its own.

@@ -108,6 +108,9 @@ bool accumulates_gradients(const Job& job);
 /// Compiles programs of `kind` for every batch size of a split, once for all devices; with those
 /// that train, also those that accumulate gradients, if the optimizer does.
 void add_programs(Job& job, ProgramKind kind, const data::Split& split);
+/// Where devices keep sums apart from step to step (gradients that accumulate), the program that
+/// adds them up; the programs that train must be there. See Session::reduce_sums().
+void add_reduction(Job& job);
 /// A program that runs over no data, or is not to run; `trace` as in compile(), if the job does not
 /// have it yet.
 void add_program(Job& job, ProgramKind kind, std::int64_t batch, CompileTrace* trace = nullptr);

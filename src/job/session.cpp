@@ -181,6 +181,8 @@ void Session::find_variables() {
       held.tensors.push_back({graph.variables[i].path, dtype, view.region.global});
       held.views.push_back(view);
       held.owned.push_back(is_first_replica(variables[i].layout, job_.mesh, hosts().rank()));
+      held.begins_at_zero.push_back(
+          part_of(variables[i].layout.partial, job_.mesh, hosts().rank()) > 0);
     };
     if (graph.variables[i].is_cache) continue;
     add_to(variables_);
@@ -256,6 +258,7 @@ std::vector<std::string> Session::load(const Held& held, const Stored& stored) {
     const DType dtype = held.tensors[i].dtype;
     buffer.resize(static_cast<std::size_t>(num_bytes({dtype, view.type.shape})));
     stored.read(held.tensors[i], view.region, view.type.shape, buffer.data());
+    if (held.begins_at_zero[i]) std::ranges::fill(buffer, std::byte{0});
     const bool rounds = dtype != view.type.dtype;
     upload(view, rounds ? rounded(buffer, view.type.dtype).data() : buffer.data());
   }
@@ -344,5 +347,10 @@ void Session::download(void* to, const TensorView& from) const {
 }
 
 void Session::take_averages() { executable({ProgramKind::kAverage, 0}).run(); }
+
+void Session::reduce_sums() {
+  const auto found = executables_.find({ProgramKind::kReduce, 0});
+  if (found != executables_.end()) found->second->run();
+}
 
 }  // namespace meshwork

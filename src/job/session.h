@@ -42,7 +42,8 @@ class Session {
   /// The same parts for the host to read; replicas but the first are no owners.
   std::vector<TensorPart> weight_parts() const { return parts_of(weights_); }
 
-  /// Weights and optimizer state.
+  /// Weights and optimizer state. Of sums that devices keep apart each shows its own:
+  /// reduce_sums() first.
   const std::vector<GlobalTensor>& variables() const { return variables_.tensors; }
   std::vector<TensorPart> variable_parts() const { return parts_of(variables_); }
   /// Parts of the weights as copy_weights() gives them; they must outlive what is returned.
@@ -69,6 +70,9 @@ class Session {
   /// Puts the averages that the optimizer keeps in the place of the weights; the program for it
   /// must be among the job's.
   void take_averages();
+  /// Adds up the sums of which devices keep their own, where there are such: variable_parts() have
+  /// all of them then.
+  void reduce_sums();
 
   /// Copies between device memory and any memory of the host, behind all programs enqueued so far;
   /// done on return.
@@ -113,6 +117,8 @@ class Session {
     std::vector<GlobalTensor> tensors;
     std::vector<TensorView> views;
     std::vector<bool> owned;
+    /// Sums that devices keep apart: another device takes what is stored of them, this one 0.
+    std::vector<bool> begins_at_zero;
   };
 
   void find_variables();

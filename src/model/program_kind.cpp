@@ -22,7 +22,8 @@ bool trains(ProgramKind kind) {
 }
 
 bool only_updates(ProgramKind kind) {
-  return kind == ProgramKind::kInitialize || kind == ProgramKind::kAverage;
+  return kind == ProgramKind::kInitialize || kind == ProgramKind::kAverage ||
+         kind == ProgramKind::kReduce;
 }
 
 std::string describe(ProgramKind kind, std::int64_t batch) {
@@ -39,6 +40,7 @@ std::string describe(ProgramKind kind, std::int64_t batch) {
       return fmt::format("generation of {} sequences at a time", batch);
     case ProgramKind::kInitialize:
     case ProgramKind::kAverage:
+    case ProgramKind::kReduce:
       break;
   }
   return "holding the variables";

@@ -16,6 +16,7 @@ enum class ProgramKind {
   kAccumulate,  ///< forward, backward; gradients are kept for the next kTrain
   kDecode,      ///< reads a part of each sequence and says what comes next
   kAverage,     ///< puts the averages that the optimizer keeps in the place of the weights
+  kReduce,      ///< adds up what devices keep apart, so that one of them has all of it
 };
 
 /// The model that a program of this kind is built from.

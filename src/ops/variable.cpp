@@ -1,5 +1,6 @@
 // The value that the variable `path` has during a step; `dims`: which dimensions of its weight a
-// slot has, where not all
+// slot has, where not all; `sums`: all that it takes are sums over the batch, of which each device
+// may keep its own
 #include "ops/leaf.h"
 #include "ops/ops.h"
 #include "ops/rule_text.h"

@@ -20,6 +20,7 @@ struct CommonArguments {
   std::optional<double> clipvalue;
   std::optional<double> global_clipnorm;
   std::int64_t steps_per_update = 1;           ///< gradient_accumulation_steps
+  bool reduces_late = true;                    ///< what they add up is reduced by the last of them
   std::optional<double> loss_scale_factor;     ///< of the loss; gradients are divided by it
   std::optional<double> ema_momentum;          ///< none: no average of the weights is kept
   std::optional<std::int64_t> ema_overwrites;  ///< ema_overwrite_frequency

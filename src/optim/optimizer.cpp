@@ -62,7 +62,10 @@ Optimizer read_optimizer(const config::ClassSpec& spec) {
   optimizer.has_schedule = schedule_of(spec).has_value();
   optimizer.learning_rate = read_schedule(args.find("learning_rate"), def.learning_rate);
   optimizer.common = read_common(args, def);
-  if (optimizer.scaling) optimizer.common.loss_scale_factor.reset();  // as Keras does
+  if (optimizer.scaling) {
+    optimizer.common.loss_scale_factor.reset();  // as Keras does
+    optimizer.common.reduces_late = false;       // each step asks whether its gradients are finite
+  }
   optimizer.rule = def.read(args);
   args.finish();
   return optimizer;
@@ -126,7 +129,7 @@ void update_weights(std::vector<WeightUpdate> updates, const SeveralSteps& slots
 
 void keep_weights(std::vector<WeightUpdate> updates, const SeveralSteps& slots,
                   const CommonArguments& common) {
-  accumulate(updates, slots);
+  accumulate(updates, slots, common);
   for (std::size_t i = 0; i < updates.size(); ++i) {
     const ValueId variable = updates[i].variable();
     ValueId weight = variable;

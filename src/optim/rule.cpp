@@ -57,6 +57,12 @@ ValueId WeightUpdate::slot(const std::string& name, double initial) {
   return add_slot({{"path", path}, {"dtype", "float32"}, {"shape", type_.shape}}, initial);
 }
 
+ValueId WeightUpdate::slot_of_sums(const std::string& name) {
+  const std::string path = slot_path(optimizer_, path_, name);
+  return add_slot({{"path", path}, {"dtype", "float32"}, {"shape", type_.shape}, {"sums", true}},
+                  0);
+}
+
 ValueId WeightUpdate::slot_of_dims(const std::string& name, const std::vector<std::int64_t>& dims) {
   const std::string path = slot_path(optimizer_, path_, name);
   Shape shape;

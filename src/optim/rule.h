@@ -46,6 +46,9 @@ class WeightUpdate {
 
   /// What the slot holds before the step; made, full of `initial`, when it is asked for.
   ValueId slot(const std::string& name, double initial = 0);
+  /// The same of a slot, full of 0, that takes nothing but sums over the batch: devices may each
+  /// keep what they have of it.
+  ValueId slot_of_sums(const std::string& name);
   /// The same of a slot, full of 0, that has some of the weight's dimensions alone, by their
   /// numbers, in order.
   ValueId slot_of_dims(const std::string& name, const std::vector<std::int64_t>& dims);

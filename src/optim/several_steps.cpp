@@ -22,6 +22,17 @@ ValueId is_every(WeightUpdate& update, std::int64_t n, std::int64_t steps_per_up
   return is_multiple(b, ops::shift(b, updates, 1.0), n);
 }
 
+/// The gradients of a step are what is added to the accumulators, those of weights what an update
+/// then reads of these.
+void want_as_accumulated(std::span<WeightUpdate> updates, const SeveralSteps& slots) {
+  if (slots.accumulators.empty()) return;
+  auto& gradients = updates.front().builder().graph().gradients;
+  gradients.clear();
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    gradients.push_back({slots.accumulators[i], updates[i].gradient()});
+  }
+}
+
 }  // namespace
 
 ValueId is_multiple(GraphBuilder& b, ValueId number, std::int64_t n) {
@@ -36,14 +47,18 @@ SeveralSteps add_slots(std::span<WeightUpdate> updates, const CommonArguments& c
     for (WeightUpdate& update : updates) slots.averages.push_back(update.slot("average"));
   }
   if (common.steps_per_update > 1) {
+    const std::string name = "gradient_accumulator";
     for (WeightUpdate& update : updates) {
-      slots.accumulators.push_back(update.slot("gradient_accumulator"));
+      slots.accumulators.push_back(common.reduces_late ? update.slot_of_sums(name)
+                                                       : update.slot(name));
     }
   }
   return slots;
 }
 
-void accumulate(std::span<WeightUpdate> updates, const SeveralSteps& slots) {
+void accumulate(std::span<WeightUpdate> updates, const SeveralSteps& slots,
+                const CommonArguments& common) {
+  if (common.reduces_late) want_as_accumulated(updates, slots);
   for (std::size_t i = 0; i < slots.accumulators.size(); ++i) {
     const ValueId old = slots.accumulators[i];
     updates[i].update_slot(old, ops::add(updates[i].builder(), updates[i].gradient(), old));
@@ -52,10 +67,12 @@ void accumulate(std::span<WeightUpdate> updates, const SeveralSteps& slots) {
 
 void take_mean_gradients(std::span<WeightUpdate> updates, const SeveralSteps& slots,
                          const CommonArguments& common) {
+  if (common.reduces_late) want_as_accumulated(updates, slots);
   for (std::size_t i = 0; i < slots.accumulators.size(); ++i) {
     GraphBuilder& b = updates[i].builder();
     const ValueId old = slots.accumulators[i];
     const ValueId sum = ops::add(b, updates[i].gradient(), old);
+    if (common.reduces_late) b.graph().gradients.push_back({updates[i].variable(), sum});
     updates[i].set_gradient(ops::divide(b, sum, constant(b, common.steps_per_update)));
     updates[i].update_slot(old, ops::zeros_like(b, old));
   }

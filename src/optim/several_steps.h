@@ -22,7 +22,8 @@ ValueId is_multiple(GraphBuilder& b, ValueId number, std::int64_t n);
 SeveralSteps add_slots(std::span<WeightUpdate> updates, const CommonArguments& common);
 
 /// Adds the gradients of a step to those before it.
-void accumulate(std::span<WeightUpdate> updates, const SeveralSteps& slots);
+void accumulate(std::span<WeightUpdate> updates, const SeveralSteps& slots,
+                const CommonArguments& common);
 
 /// Gives every update the mean of the gradients since the last one, and begins anew.
 void take_mean_gradients(std::span<WeightUpdate> updates, const SeveralSteps& slots,

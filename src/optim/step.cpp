@@ -84,4 +84,20 @@ Graph averaging(const Graph& step, const config::ClassSpec& optimizer) {
   return graph;
 }
 
+Graph reduction_of_sums(const Graph& step) {
+  Graph graph = only_variables(step);
+  GraphBuilder b(graph);
+  b.set_phase(Phase::kUpdate);
+  std::map<std::string, ValueId> weights;
+  for (const Variable& variable : graph.variables) weights.emplace(variable.path, variable.value);
+  for (const Variable& variable : graph.variables) {
+    if (graph.node(variable.value).attrs.find("sums") == nullptr) continue;
+    b.set_path(graph.node(variable.value).path);
+    const ValueId whole = ops::scale(b, variable.value, 1.0);
+    graph.gradients.push_back({weights.at(variable.slot_of), whole});
+    graph.updates.push_back({variable.value, whole});
+  }
+  return graph;
+}
+
 }  // namespace meshwork

@@ -18,4 +18,8 @@ Graph initialization(const Graph& step);
 /// A program that gives every weight the value of its average and does nothing else.
 Graph averaging(const Graph& step, const config::ClassSpec& optimizer);
 
+/// A program that adds up the sums over the batch of which devices keep their own, and does nothing
+/// else.
+Graph reduction_of_sums(const Graph& step);
+
 }  // namespace meshwork

@@ -207,7 +207,7 @@ bool lay_out(const Site& site, const std::vector<AxisUse>& uses, NodeLayout& res
   std::sort(result.computed.partial.begin(), result.computed.partial.end());
   result.computed.reduction = reduced.empty() ? Reduction::kSum : site.node.op->reduction;
   result.output = site.pin != nullptr ? *site.pin : result.computed;
-  if (site.node.op->reduce_eagerly) result.output.partial.clear();
+  if (site.node.op->reduce_eagerly && site.pin == nullptr) result.output.partial.clear();
   for (int axis = 0; axis < static_cast<int>(uses.size()); ++axis) {
     const int dim = uses[static_cast<std::size_t>(axis)].settle_dim;
     if (dim >= 0) settle(result.output, axis, dim);

@@ -148,9 +148,20 @@ Layout layout_of_slot(const Node& slot, const Layout& of_weight) {
   return layout;
 }
 
+/// Of sums over the batch each device keeps its own, along the axes of the batch that shard
+/// nothing.
+void keep_partial(const Node& slot, const std::vector<int>& batch_axes, Layout& layout) {
+  if (slot.attrs.find("sums") == nullptr) return;
+  for (const int axis : batch_axes) {
+    if (dim_of_axis(layout, axis) < 0) layout.partial.push_back(axis);
+  }
+  std::ranges::sort(layout.partial);
+}
+
 /// A gradient is wanted as the optimizer keeps its state, the first of all dimensions, else as its
 /// variable: it is reduced, or reduced and scattered, once, when it is complete. One that the
-/// backward pass goes on with is wanted as its variable in any case.
+/// backward pass goes on with is wanted as its variable in any case, and one that is added to a
+/// slot as that is.
 void pin_gradients(const Graph& graph, PinnedLayouts& pinned) {
   const Readers readers(graph);
   const auto goes_on = [&](ValueId gradient) {
@@ -170,8 +181,9 @@ void pin_gradients(const Graph& graph, PinnedLayouts& pinned) {
     const std::size_t owner = variable_of.at(gradient.variable);
     const auto slot = first_slot.find(graph.variables[owner].path);
     const bool is_slot = slot != first_slot.end() && !goes_on(gradient.value);
-    const std::size_t chosen = is_slot ? slot->second : owner;
-    pinned.values.emplace_back(gradient.value, pinned.variables[chosen].layout);
+    Layout layout = pinned.variables[is_slot ? slot->second : owner].layout;
+    if (graph.variables[owner].slot_of.empty()) layout.partial.clear();
+    pinned.values.emplace_back(gradient.value, std::move(layout));
   }
 }
 
@@ -181,12 +193,13 @@ PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, cons
   const Rules rules(config, mesh);
   const LayoutMap slots = slot_map(config);
 
+  const std::vector<int> batch = batch_axes(config, mesh);
   PinnedLayouts pinned;
   for (const ValueId id : graph.ids()) {
     const Node& node = graph.node(id);
     if (node.op->leaf != Leaf::kInput || node.type.shape.empty()) continue;
     Layout layout = replicated(node.type.shape.size());
-    layout.dims[0] = batch_axes(config, mesh);
+    layout.dims[0] = batch;
     pinned.values.emplace_back(id, std::move(layout));
   }
   pin_outputs(graph, rules, pinned);
@@ -218,7 +231,9 @@ PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, cons
     } else {
       match = pinned.variables[owner->second];
     }
-    match.layout = layout_of_slot(graph.node(variable.value), match.layout);
+    const Node& slot = graph.node(variable.value);
+    match.layout = layout_of_slot(slot, match.layout);
+    keep_partial(slot, batch, match.layout);
     pinned.variables.push_back(std::move(match));
   }
   pin_gradients(graph, pinned);

@@ -188,7 +188,7 @@ class Walk {
     }
     const TensorType& type = site.node.type;
     Layout settled = layout.output;
-    settled.partial.clear();
+    if (site.pin == nullptr) settled.partial.clear();
     bytes += reshard_bytes(layout.computed, settled, type, mesh_);
 
     double work = flops_of(site.graph, site.node);

@@ -59,7 +59,8 @@ class Planner {
     } else {
       slice_to_halos();
       while (!(now_ == to_)) {
-        MW_CHECK(scatter() || reduce() || slice() || exchange() || gather(), "reshard is stuck");
+        MW_CHECK(scatter() || reduce() || slice() || exchange() || gather() || keep_one(),
+                 "reshard is stuck");
       }
     }
     for (std::size_t d = 0; d < shape_.size(); ++d) finish(d);
@@ -161,6 +162,17 @@ class Planner {
     return false;
   }
 
+  bool keep_one() {
+    for (const int axis : to_.partial) {
+      if (is_partial(now_, axis)) continue;
+      now_.partial.push_back(axis);
+      std::ranges::sort(now_.partial);
+      record(StepKind::kKeepOne, axis, -1);
+      return true;
+    }
+    return false;
+  }
+
   /// Joins the move to the last one where one collective over more devices does both.
   void record(StepKind kind, int axis, int dim, int to_dim = -1) {
     const bool joins = !steps_.empty() && kind != StepKind::kAllToAll &&
@@ -184,8 +196,9 @@ class Planner {
 }  // namespace
 
 std::string_view to_string(StepKind kind) {
-  constexpr std::array<std::string_view, 6> kNames{"slice",      "all_reduce", "reduce_scatter",
-                                                   "all_to_all", "all_gather", "halo_exchange"};
+  constexpr std::array<std::string_view, 7> kNames{"slice",      "all_reduce", "reduce_scatter",
+                                                   "all_to_all", "all_gather", "halo_exchange",
+                                                   "keep_one"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -217,6 +230,10 @@ bool is_reduction(const ReshardStep& step) {
   return step.kind == StepKind::kAllReduce || step.kind == StepKind::kReduceScatter;
 }
 
+bool sends(const ReshardStep& step) {
+  return step.kind != StepKind::kSlice && step.kind != StepKind::kKeepOne;
+}
+
 double step_bytes(const ReshardStep& step, const TensorType& type, const Mesh& mesh) {
   const Shape& shape = type.shape;
   const std::size_t element_size = size_of(is_reduction(step) ? sum_dtype(type.dtype) : type.dtype);
@@ -226,6 +243,7 @@ double step_bytes(const ReshardStep& step, const TensorType& type, const Mesh& m
       mean_local_elements(shape, step.after, mesh) * static_cast<double>(element_size);
   switch (step.kind) {
     case StepKind::kSlice:
+    case StepKind::kKeepOne:
       return 0;
     case StepKind::kAllReduce:
       return 2 * after * (parts - 1) / parts;
@@ -254,7 +272,8 @@ Source nearest_layout(std::span<const Layout> available, const Layout& to, const
                       const Mesh& mesh) {
   const auto reaches = [&](const Layout& from) {
     if (!from.halos.empty()) return can_cut(from, to, type.shape, mesh);
-    return std::all_of(to.partial.begin(), to.partial.end(),
+    return to.reduction == Reduction::kSum ||
+           std::all_of(to.partial.begin(), to.partial.end(),
                        [&](int axis) { return is_partial(from, axis); });
   };
   Source best{0, std::numeric_limits<double>::infinity()};

@@ -9,7 +9,15 @@
 
 namespace meshwork {
 
-enum class StepKind { kSlice, kAllReduce, kReduceScatter, kAllToAll, kAllGather, kHaloExchange };
+enum class StepKind {
+  kSlice,
+  kAllReduce,
+  kReduceScatter,
+  kAllToAll,
+  kAllGather,
+  kHaloExchange,
+  kKeepOne,
+};
 
 /// "slice", "all_reduce", ...
 std::string_view to_string(StepKind kind);
@@ -28,9 +36,11 @@ struct ReshardStep {
 ///   partial -> sharded     reduce_scatter      sharded -> replicated   all_gather
 ///   partial -> replicated  all_reduce          sharded -> elsewhere    all_to_all
 ///                                              replicated -> sharded   slice
+///                                              replicated -> partial   keep_one
 /// Halos come last, a dimension after the other, so that what is exchanged along one holds the halo
-/// along those before it: tiles -> tiles with halos  halo_exchange. `to` may be partial only where
-/// `from` is; a layout with halos can only be cut down to what it holds.
+/// along those before it: tiles -> tiles with halos  halo_exchange. `to` may be partial, of sums,
+/// where `from` is not: one device keeps the value, the others have 0. A layout with halos can only
+/// be cut down to what it holds.
 std::vector<ReshardStep> reshard_steps(const Layout& from, const Layout& to, const Shape& shape,
                                        const Mesh& mesh);
 
@@ -42,6 +52,9 @@ double reshard_bytes(const Layout& from, const Layout& to, const TensorType& typ
 
 /// Whether a step adds up what devices have.
 bool is_reduction(const ReshardStep& step);
+
+/// Whether devices need anything of each other for it.
+bool sends(const ReshardStep& step);
 
 /// From which of the layouts that are there `to` is cheapest to reach; the first of several.
 struct Source {

@@ -98,6 +98,8 @@ class Localizer {
         return all_to_all();
       case StepKind::kHaloExchange:
         return halo_exchange();
+      case StepKind::kKeepOne:
+        return keep_one();
     }
     return kNoValue;
   }
@@ -225,6 +227,24 @@ class Localizer {
         {{"dim", number(dim)}, {"start", starts[own]}, {"extents", joined}, {"own", number(own)}});
     result_.node(whole).inputs.push_back(pieces);
     return whole;
+  }
+
+  ValueId scalar(double value) {
+    Node node = source_.graph.node(id_);
+    const std::string dtype(to_string(node.type.dtype));
+    node.op = &ops::kConstant;
+    node.inputs.clear();
+    node.attrs = {{"value", value}, {"dtype", dtype}, {"shape", Shape{}}};
+    node.type.shape.clear();
+    return result_.append(std::move(node), whole_region({}));
+  }
+
+  /// All devices come to the same nodes, and so to the same order of calls.
+  ValueId keep_one() {
+    const ValueId keeps = scalar(own_place() == 0 ? 1 : 0), zero = scalar(0);
+    const ValueId value = emit(ops::kSelect, rename(from_), {});
+    result_.node(value).inputs = {keeps, rename(from_), zero};
+    return value;
   }
 
   const Partitioned& source_;

@@ -35,7 +35,7 @@ Partitioned choose_collectives(const Partitioned& program, const Mesh& mesh);
 Graph localize(const Partitioned& program, const Mesh& mesh, int device);
 
 /// Throws CheckFailure unless operands have the layouts that the rules of their ops allow, no
-/// partial value reaches a nonlinear op, an output or a variable.
+/// partial value reaches a nonlinear op, an output or a variable that is not laid out so.
 void verify(const Partitioned& program, const Mesh& mesh);
 
 /// The text form of the graph with the layout of each value and the step of a reshard:

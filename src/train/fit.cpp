@@ -33,6 +33,7 @@ void prepare_fit(Job& job) {
   check_log_formats(job.config.fit);
   add_program(job, ProgramKind::kInitialize, 0);
   add_programs(job, ProgramKind::kTrain, job.train);
+  add_reduction(job);
   if (job.validation) add_programs(job, ProgramKind::kEvaluate, validation_part(job));
   if (averages_weights(job.config.compile->optimizer)) {
     add_program(job, ProgramKind::kAverage, 0);

@@ -36,8 +36,8 @@ std::vector<RecordedTensor> without_values(const std::vector<GlobalTensor>& vari
 }
 
 /// Writes what this device owns of the variables; each device writes other elements.
-void record_variables(const Session& session, std::size_t step,
-                      std::vector<RecordedTensor>& tensors) {
+void record_variables(Session& session, std::size_t step, std::vector<RecordedTensor>& tensors) {
+  session.reduce_sums();
   for (const TensorPart& part : session.variable_parts()) {
     if (!part.owner) continue;
     const GlobalTensor& variable = session.variables()[part.tensor];
@@ -79,6 +79,7 @@ void disturb_weights(const Session& session, double disturbance, std::uint64_t d
 void prepare_recording(Job& job) {
   add_program(job, ProgramKind::kInitialize, 0);
   add_programs(job, ProgramKind::kTrain, job.train);
+  add_reduction(job);
   job.train = job.splits.at(ProgramKind::kTrain);
 }
 

@@ -159,6 +159,7 @@ bool Trainer::copies_checkpoints() const {
 }
 
 Snapshot Trainer::snapshot(bool is_best) {
+  session_.reduce_sums();
   Snapshot snapshot{steps_, session_.variables(), session_.variable_parts(), {}};
   Json callbacks = Json::array();
   for (std::size_t i = 0; i < callbacks_.size(); ++i) {

@@ -114,6 +114,20 @@ TEST_CASE("devices with uneven parts compute more and less, all together as much
         doctest::Approx(1.1).epsilon(0.01));
 }
 
+TEST_CASE("steps that only accumulate gradients are told apart from the update") {
+  std::string text = perceptron("mesh: {data: 1}\n");
+  CHECK(reported(text, "4").report.accumulating == 0);
+  const std::size_t optimizer = text.find("optimizer: ");
+  REQUIRE(optimizer != std::string::npos);
+  const std::size_t begin = optimizer + 11, end = text.find_first_of(",}\n", begin);
+  text.replace(begin, end - begin, "{SGD: {gradient_accumulation_steps: 3}}");
+  const PlanReport report = reported(text, "4").report;
+  CHECK(report.accumulating == 2);
+  const double weights = 4 * (30 * 40 + 40 + 40 * 10 + 10);
+  CHECK(report.sent_bytes >= 1.5 * weights);
+  CHECK(report.accumulating_bytes < weights / 50);
+}
+
 TEST_CASE("repeated blocks are one row") {
   const Reported r = reported(R"(
 mesh: {data: 2}

@@ -128,9 +128,18 @@ TEST_CASE("gathered in whichever way, small weights give the same bits") {
 }
 
 TEST_CASE("a weight decays in parts where its update is computed in parts") {
-  for (const char* optimizer :
-       {"{AdamW: {weight_decay: 0.1}}", "{Adam: {weight_decay: 0.1, use_ema: true}}",
-        "{AdamW: {weight_decay: 0.1, global_clipnorm: 0.5, gradient_accumulation_steps: 2}}"}) {
+  struct Case {
+    const char* optimizer;
+    double tolerance;
+  };
+  // A norm is the sum of those of the parts. Gradients that accumulate are reduced in each step
+  // where their sums are in parts, else once: sums in another order, as on another mesh.
+  for (const auto& [optimizer, tolerance] :
+       {Case{"{AdamW: {weight_decay: 0.1}}", 0},
+        Case{"{Adam: {weight_decay: 0.1, use_ema: true}}", 0},
+        Case{"{AdamW: {weight_decay: 0.1, global_clipnorm: 0.5}}", 1e-6},
+        Case{"{AdamW: {weight_decay: 0.1, global_clipnorm: 0.5, gradient_accumulation_steps: 2}}",
+             1e-5}}) {
     CAPTURE(optimizer);
     std::string text = kState;
     text.replace(text.find("optimizer: adam"), 15, fmt::format("optimizer: {}", optimizer));
@@ -145,10 +154,8 @@ TEST_CASE("a weight decays in parts where its update is computed in parts") {
     std::string whole = text;
     whole.erase(whole.find("optimizer_layout"), whole.find("dataset:") - whole.find("optimizer_l"));
     for (const char* mesh : {"2", "3"}) {
-      // A norm is the sum of those of the parts.
-      const bool has_norm = text.find("clipnorm") != std::string::npos;
       const Trajectory parts = train(text, {.mesh = mesh}), all = train(whole, {.mesh = mesh});
-      CHECK(weight_difference(parts, all) <= (has_norm ? 1e-6 : 0));
+      CHECK(weight_difference(parts, all) <= tolerance);
     }
   }
 }

@@ -9,10 +9,10 @@
 
 namespace meshwork::testing {
 
-Plan training_plan(const std::string& text, const std::string& mesh, int device) {
+Plan training_plan(const std::string& text, const std::string& mesh, int device, ProgramKind kind) {
   const Job job = job_of(text, mesh);
-  const GlobalProgram program = compile(job.config, job.signature, job.mesh, job.target,
-                                        ProgramKind::kTrain, job.config.fit.batch_size);
+  const GlobalProgram program =
+      compile(job.config, job.signature, job.mesh, job.target, kind, job.config.fit.batch_size);
   return compile_for_device(program, job.mesh, device, {});
 }
 

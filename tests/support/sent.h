@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "model/program_kind.h"
 #include "plan/plan.h"
 
 namespace meshwork::testing {
@@ -17,8 +18,10 @@ struct Sent {
   std::string path;  ///< of the layer
 };
 
-/// The training step of a configuration, for a full batch, on one device of a mesh.
-Plan training_plan(const std::string& text, const std::string& mesh, int device);
+/// The training step of a configuration, or one that accumulates, for a full batch, on one device
+/// of a mesh.
+Plan training_plan(const std::string& text, const std::string& mesh, int device,
+                   ProgramKind kind = ProgramKind::kTrain);
 
 /// In the order of the plan. What an exchange gives counts without the device's own part.
 std::vector<Sent> sent_by(const Plan& plan);

@@ -133,6 +133,22 @@ TEST_CASE("averages, accumulated gradients and scales of losses go on, too") {
   }
 }
 
+TEST_CASE("sums of gradients that devices keep apart go on on any mesh") {
+  const TempDirectory directory;
+  const std::string full = directory.file("full"), cut = directory.file("cut");
+  const std::string text = text_of("{SGD: {learning_rate: 0.05, gradient_accumulation_steps: 5}}",
+                                   "batch_size: 8, epochs: 4") +
+                           "checkpoint: {every: 1 step, keep: 100}\n";
+  REQUIRE(fit_on(text, "2x2", full).error == "");
+  for (const std::string& mesh : kMeshes) {
+    CAPTURE(mesh);
+    cut_off(full, cut, 7);
+    CHECK(resume(text, mesh, cut).error == "");
+    CHECK(difference(weights_in(full + "/final.safetensors"),
+                     weights_in(cut + "/final.safetensors")) < 1e-5);
+  }
+}
+
 TEST_CASE("a signal ends a run behind a checkpoint, from which it goes on") {
   const TempDirectory directory;
   const std::string text = text_with_callbacks("{every: 1 epoch}");

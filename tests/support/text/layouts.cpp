@@ -49,7 +49,7 @@ NodeLayout parse_node_layout(const LaidOut& program, ValueId id, std::string_vie
 
 StepKind step_kind(TextCursor& line) {
   const std::string word = line.word();
-  for (int kind = 0; kind <= static_cast<int>(StepKind::kHaloExchange); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(StepKind::kKeepOne); ++kind) {
     if (to_string(static_cast<StepKind>(kind)) == word) return static_cast<StepKind>(kind);
   }
   line.error("no reshard is called '{}'", word);
