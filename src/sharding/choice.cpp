@@ -4,7 +4,9 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "graph/flops.h"
 #include "graph/op_def.h"
+#include "graph/views.h"
 #include "sharding/factor_axes.h"
 
 namespace meshwork {
@@ -48,6 +50,45 @@ std::vector<int> brought_factors(const Site& site, int axis) {
     if (factor >= 0 && is_made(site.rule, factor)) bring(site.rule.output, *site.like);
   }
   return factors;
+}
+
+/// Whether nothing but copies of operands, beside the layouts that they are kept in, bring an axis.
+bool is_of_copies_only(const Site& site, int axis) {
+  const auto has = [&](const Layout& layout) { return dim_of_axis(layout, axis) >= 0; };
+  if (site.pin != nullptr && has(*site.pin)) return false;
+  bool any = false;
+  for (const Operand& input : site.inputs) {
+    if (input.any_layout) continue;
+    if (has(input.kept())) return false;
+    any = any || std::ranges::any_of(input.available, has);
+  }
+  return any;
+}
+
+/// Whether an operand that is no weight brings a factor along an axis, in the layout it is kept in.
+bool is_of_values(const Site& site, int axis, int factor) {
+  for (std::size_t i = 0; i < site.inputs.size(); ++i) {
+    if (site.inputs[i].any_layout || is_weight(site.graph, site.node.inputs[i])) continue;
+    const Layout& kept = site.inputs[i].kept();
+    const int dim = dim_of_axis(kept, axis);
+    if (dim < 0) continue;
+    const auto d = static_cast<std::size_t>(dim);
+    const DimRule::Operand& operand = site.rule.inputs[i];
+    if (factor_of_axis(site.rule, operand[d], kept.dims[d], axis, site.mesh) == factor) return true;
+  }
+  return false;
+}
+
+/// Whether an axis goes back, when the op is done, to one of `factors` that the result has: a
+/// lookup in a table whose columns lie over an axis of the batch saves no work that all behind it
+/// is to give up the batch for.
+bool goes_back(const Site& site, int axis, int factor, const std::vector<int>& factors) {
+  if (site.pin != nullptr || site.node.inputs.size() < 2) return false;
+  if (flops_of(site.graph, site.node) > 0 || is_of_values(site, axis, factor)) return false;
+  return std::ranges::any_of(factors, [&](int other) {
+    return other >= 0 && other != factor && DimRule::contains(site.rule.output, other) &&
+           is_of_values(site, axis, other);
+  });
 }
 
 /// Whether the result of an op holds all that its operands may: else the sum of rounded parts is
@@ -149,7 +190,8 @@ std::vector<std::vector<AxisUse>> axis_choices(const Site& site) {
     std::vector<AxisUse>& uses = choices.emplace_back();
     const std::vector<int> factors = brought_factors(site, axis);
     for (const int factor : factors) {
-      if (factor >= 0) uses.push_back({.kind = AxisUse::Kind::kFactor, .factor = factor});
+      if (factor < 0 || goes_back(site, axis, factor, factors)) continue;
+      uses.push_back({.kind = AxisUse::Kind::kFactor, .factor = factor});
     }
     // A factor of the result that is brought may take the axis back once the work is done.
     for (const int from : factors) {
@@ -163,7 +205,8 @@ std::vector<std::vector<AxisUse>> axis_choices(const Site& site) {
     const bool partial =
         std::any_of(site.inputs.begin(), site.inputs.end(),
                     [&](const Operand& input) { return is_partial(input.kept(), axis); });
-    const bool agreed = factors.size() == 1 && factors.front() >= 0;
+    const bool agreed =
+        factors.size() == 1 && factors.front() >= 0 && !is_of_copies_only(site, axis);
     const bool gathers =
         agreed && site.may_gather && !DimRule::contains(site.rule.output, factors.front());
     if (!agreed || partial || gathers) uses.push_back({.kind = AxisUse::Kind::kNone});

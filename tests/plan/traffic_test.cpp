@@ -62,6 +62,17 @@ TEST_CASE("data parallelism reduces every byte of the gradients once") {
   }
 }
 
+TEST_CASE("weights that are kept whole are updated whole, though layers read parts of them") {
+  for (const char* layouts :
+       {"{up/kernel: [null, model]}", "{up/kernel: [null, model], up/bias: [model]}"}) {
+    CAPTURE(layouts);
+    const std::string text =
+        std::string("strategy: model_parallel\nlayout_map: ") + layouts + "\n" + kPerceptron;
+    const auto sent = tensors(sent_by(plan_of("mesh: {data: 1, model: 1}\n" + text, "2x2")));
+    CHECK(std::ranges::none_of(sent, [](const Sent& s) { return s.phase == Phase::kUpdate; }));
+  }
+}
+
 TEST_CASE("a column kernel followed by a row kernel costs one all-reduce forward, one backward") {
   for (const char* mesh : {"data=1,model=4", "data=2,model=2", "data=1,model=3"}) {
     CAPTURE(mesh);
@@ -137,4 +148,29 @@ TEST_CASE("optimizer state sharded over the data axis scatters gradients and gat
   CHECK(count("reduce_scatter") == 4);
   CHECK(count("all_gather") == 4);
   CHECK(count("all_reduce") == 4);  // the biases
+}
+
+TEST_CASE(
+    "behind a table whose columns lie over the axis of the batch, the batch is split as before") {
+  const std::string text = R"(
+mesh: {data: 1}
+strategy: model_parallel
+layout_map: {tokens/embeddings: [null, data], '.*/kernel': [data]}
+dataset: {name: t, format: synthetic, splits: {train: {x: {integers: [64, 32], below: 5000}, y: {normal: [64, 32, 16]}}}}
+model:
+  input: {shape: [32], dtype: int32}
+  layers:
+    - Embedding: {name: tokens, input_dim: 5000, output_dim: 64}
+    - Dense: {name: first, units: 64, activation: relu}
+    - Dense: {name: last, units: 16}
+compile: {optimizer: sgd, loss: mse}
+fit: {batch_size: 64}
+)";
+  std::vector<std::string> forward;
+  for (const Sent& s : tensors(sent_by(plan_of(text, "data=4")))) {
+    if (s.phase == Phase::kForward) forward.push_back(s.op + " for " + s.path);
+  }
+  // Numbers of tokens, then columns for samples; kernels.
+  CHECK(forward == std::vector<std::string>{"all_gather for tokens", "all_to_all for tokens",
+                                            "all_gather for first", "all_gather for last"});
 }
