@@ -102,7 +102,8 @@ bool keeps_digits(const Site& site) {
   });
 }
 
-/// Whether the op may work on partial operands along an axis and leave the result partial.
+/// Whether the op may work on partial operands along an axis and leave the result partial. Beside
+/// these, one that all devices have counts as the whole of one device and 0 of the others.
 bool may_pass(const Site& site, int axis) {
   if (!keeps_digits(site)) return false;
   const OpDef& op = *site.node.op;
@@ -117,7 +118,9 @@ bool may_pass(const Site& site, int axis) {
     case Linear::kNo:
       return false;
     case Linear::kJointly:
-      return !partial.empty() && partial.size() == site.inputs.size();
+      return !partial.empty() && std::ranges::all_of(site.inputs, [&](const Operand& input) {
+        return dim_of_axis(input.kept(), axis) < 0;
+      });
     case Linear::kEach:
       return partial.size() == 1;
     case Linear::kFirst:
@@ -239,7 +242,8 @@ bool lay_out(const Site& site, const std::vector<AxisUse>& uses, NodeLayout& res
     Layout layout = operand_layout(site.rule.inputs[i], factor_axes);
     add_halos(site, i, layout);
     for (const int axis : passing) {
-      if (is_partial(site.inputs[i].kept(), axis)) layout.partial.push_back(axis);
+      const bool is_joint = site.node.op->linear == Linear::kJointly;
+      if (is_joint || is_partial(site.inputs[i].kept(), axis)) layout.partial.push_back(axis);
     }
     std::sort(layout.partial.begin(), layout.partial.end());
     result.inputs.push_back(std::move(layout));

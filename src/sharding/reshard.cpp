@@ -165,6 +165,7 @@ class Planner {
   bool keep_one() {
     for (const int axis : to_.partial) {
       if (is_partial(now_, axis)) continue;
+      if (now_.partial.empty()) now_.reduction = to_.reduction;
       now_.partial.push_back(axis);
       std::ranges::sort(now_.partial);
       record(StepKind::kKeepOne, axis, -1);

@@ -172,6 +172,15 @@ layout_map:
       CHECK(s.op == "all_reduce");
       if (s.phase == Phase::kForward) CHECK((s.members.size() == 8 && s.elements == 1024));
     }
+    // The gradients by query, key and value go out as one sum, as with heads enough.
+    const auto is_of_input = [](const Sent& s) {
+      return s.phase == Phase::kBackward && s.elements == 1024;
+    };
+    const auto sent = sent_by(plan);
+    const auto sums = std::ranges::count_if(sent, is_of_input);
+    CHECK(sums == 1);
+    const auto sum = std::ranges::find_if(sent, is_of_input);
+    if (sums > 0) CHECK(sum->members.size() == 8);
     for (const Instruction& instruction : plan.instructions) {
       for (const ValueId id : instruction.nodes) {
         const Node& node = plan.program.node(id);
