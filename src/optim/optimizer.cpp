@@ -71,15 +71,23 @@ Optimizer read_optimizer(const config::ClassSpec& spec) {
   return optimizer;
 }
 
+/// A value that is appended when it is first asked for, whichever copy is asked.
+std::function<ValueId()> appended_once(std::function<ValueId()> append) {
+  return [append = std::move(append), known = std::make_shared<ValueId>(kNoValue)] {
+    if (*known == kNoValue) *known = append();
+    return *known;
+  };
+}
+
 /// Those that the host gives.
 StepNumbers given_numbers(GraphBuilder& b) {
-  return {
-      [&b] {
-        return ops::input(b, names::kLearningRate, {DType::kFloat32, {}});
-      },
-      [&b] {
-        return ops::cast(b, ops::input(b, names::kIteration, {DType::kInt64, {}}), DType::kFloat32);
-      }};
+  return {appended_once([&b] {
+            return ops::input(b, names::kLearningRate, {DType::kFloat32, {}});
+          }),
+          appended_once([&b] {
+            const ValueId number = ops::input(b, names::kIteration, {DType::kInt64, {}});
+            return ops::cast(b, number, DType::kFloat32);
+          })};
 }
 
 /// Of an optimizer that counts its steps itself, with what `given` has beside.

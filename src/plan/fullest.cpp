@@ -50,9 +50,16 @@ class Search {
   Fullest run() {
     const int end = static_cast<int>(plan_.instructions.size());
     for (int i = 0; i < end; ++i) {
-      alive_.insert(alive_.end(), begins_[index(i)].begin(), begins_[index(i)].end());
+      for (const ValueId id : begins_[index(i)]) {
+        alive_.push_back(id);
+        alive_bytes_ += bytes_of_value(id);
+      }
       consider(i);
-      std::erase_if(alive_, [&](ValueId id) { return uses_.last[id] <= i; });
+      std::erase_if(alive_, [&](ValueId id) {
+        const bool ends = uses_.last[id] <= i;
+        if (ends) alive_bytes_ -= bytes_of_value(id);
+        return ends;
+      });
     }
     return std::move(best_);
   }
@@ -67,9 +74,8 @@ class Search {
   /// Takes it if more is in use than at the best so far.
   void consider(int i) {
     const Instruction& instruction = plan_.instructions[index(i)];
-    std::int64_t most = instruction.workspace_bytes;  // places that are used twice count twice
-    for (const ValueId id : alive_) most += bytes_of_value(id);
-    if (most <= best_.bytes) return;
+    // Places that are used twice count twice.
+    if (instruction.workspace_bytes + alive_bytes_ <= best_.bytes) return;
     std::vector<Piece> pieces;
     for (const ValueId id : alive_) {
       const std::int64_t begin = plan_.offsets[id];
@@ -92,6 +98,7 @@ class Search {
   Uses uses_;
   std::vector<std::vector<ValueId>> begins_;  ///< by instruction
   std::vector<ValueId> alive_;
+  std::int64_t alive_bytes_ = 0;
   Fullest best_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -33,8 +34,8 @@ std::vector<Buffer*> in_order(std::span<Buffer> buffers, Key key) {
   return order;
 }
 
-/// Where the last one ends.
-std::int64_t place(const std::vector<Buffer*>& order, std::int64_t base) {
+/// Where the last one ends; `limit` where that is no less.
+std::int64_t place(const std::vector<Buffer*>& order, std::int64_t base, std::int64_t limit) {
   std::int64_t end = base;
   std::vector<Buffer*> placed;  // by offset
   for (Buffer* buffer : order) {
@@ -45,6 +46,7 @@ std::int64_t place(const std::vector<Buffer*>& order, std::int64_t base) {
       if (other->offset >= offset + buffer->bytes) break;
       offset = std::max(offset, other->offset + other->bytes);
     }
+    if (offset + buffer->bytes >= limit) return limit;
     buffer->offset = offset;
     const auto by_offset = [](const Buffer* x, const Buffer* y) { return x->offset < y->offset; };
     placed.insert(std::upper_bound(placed.begin(), placed.end(), buffer, by_offset), buffer);
@@ -71,11 +73,11 @@ std::int64_t most_in_use(std::span<const Buffer> buffers) {
 
 std::int64_t pack(std::span<Buffer> buffers, std::int64_t base) {
   const std::int64_t least = base + most_in_use(buffers);
-  std::int64_t tightest = -1;
+  std::int64_t tightest = std::numeric_limits<std::int64_t>::max();
   std::vector<Buffer> best;
   for (const Key key : kKeys) {
-    const std::int64_t end = place(in_order(buffers, key), base);
-    if (tightest < 0 || end < tightest) {
+    const std::int64_t end = place(in_order(buffers, key), base, tightest);
+    if (end < tightest) {
       tightest = end;
       best.assign(buffers.begin(), buffers.end());
     }

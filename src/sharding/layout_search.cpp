@@ -1,6 +1,7 @@
 #include "sharding/layout_search.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace meshwork {
 namespace {
@@ -33,6 +34,25 @@ class Search {
     }
   }
 
+  /// Takes back the splits of the smallest groups, as many as are of no use together: one may have
+  /// been good only with others that were there before better ones. Whether it has done so.
+  bool take_back() {
+    auto best = found_.groups;
+    bool any = false;
+    for (LayoutGroup& group : found_.groups | std::views::reverse) {
+      const auto dims = group.dims;
+      for (auto& names : group.dims) names.clear();
+      if (group.dims == dims) continue;
+      const LayoutCost cost = measured();
+      if (is_better(found_.cost, cost)) continue;
+      found_.cost = cost;
+      best = found_.groups;
+      any = true;
+    }
+    found_.groups = std::move(best);
+    return any;
+  }
+
   bool takes_too_much() const { return excess(found_.cost) > 0; }
   FoundLayouts found() && { return std::move(found_); }
 
@@ -50,10 +70,18 @@ class Search {
     return cost.work <= than.work * (1 + kNothing) && cost.memory < than.memory * (1 - kWorthwhile);
   }
 
+  /// Whether it is less, by however little: of layouts that are all worth it.
+  bool is_less(const LayoutCost& cost, const LayoutCost& than) const {
+    if (excess(cost) != excess(than)) return excess(cost) < excess(than);
+    if (cost.work < than.work * (1 - kNothing)) return true;
+    return cost.work <= than.work * (1 + kNothing) && cost.memory < than.memory;
+  }
+
   /// Splits one dimension of the group along the axis, or none, whichever is best. Whether that is
   /// another one than before.
   bool place(LayoutGroup& group, const SearchAxis& axis, const std::vector<SearchAxis>& axes) {
     const auto before = group.dims;
+    const LayoutCost cost_before = found_.cost;
     auto best = before;
     auto without = before;
     for (auto& names : without) std::erase(names, axis.name);
@@ -65,7 +93,8 @@ class Search {
       }
       if (group.dims == before) continue;
       const LayoutCost cost = measured();
-      if (!is_better(cost, found_.cost)) continue;
+      if (!is_better(cost, cost_before)) continue;
+      if (best != before && !is_less(cost, found_.cost)) continue;
       found_.cost = cost;
       best = group.dims;
     }
@@ -98,6 +127,7 @@ FoundLayouts search_layouts(std::vector<LayoutGroup> groups, const LayoutSearch&
     all.insert(all.end(), search.more_axes.begin(), search.more_axes.end());
     run.along(all, true);
   }
+  if (run.take_back()) run.along(search.axes, false);
   return std::move(run).found();
 }
 

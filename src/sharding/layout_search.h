@@ -50,7 +50,8 @@ struct FoundLayouts {
 
 /// Layouts under which a step takes no more memory than it may, or as little as was found, and is
 /// as cheap as can be reached by splitting one group along one axis at a time, or no more, the
-/// largest group first: until nothing of that kind helps by half a hundredth.
+/// largest group first: until nothing of that kind helps by half a hundredth. Then the splits of
+/// the smallest groups are taken back that are of no use.
 FoundLayouts search_layouts(std::vector<LayoutGroup> groups, const LayoutSearch& search,
                             const MeasureLayouts& measure);
 

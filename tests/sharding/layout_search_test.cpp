@@ -49,6 +49,47 @@ TEST_CASE("a search finds the column and row pair, one step after the other") {
   CHECK(found.measured > 1);
 }
 
+TEST_CASE("of splits that help about as much the best one is taken") {
+  const auto measure = [](const std::vector<LayoutGroup>& groups) {
+    const Dims& dims = groups[0].dims;
+    return LayoutCost{!dims[0].empty() ? 90.0 : !dims[1].empty() ? 89.8 : 100.0, 100};
+  };
+  LayoutSearch search;
+  search.axes = {{"model", 2}};
+  const FoundLayouts found = search_layouts({group("w", {4, 4}, 64)}, search, measure);
+  CHECK(dims_of(found, "w") == Dims{{}, {"model"}});
+  CHECK(found.cost.work == 89.8);
+}
+
+TEST_CASE("splits that are of no use with what came later are taken back together") {
+  // Rows are best in the end; until `up` is split columns are, and with these the small ones help.
+  const auto measure = [](const std::vector<LayoutGroup>& groups) {
+    std::map<std::string, Dims> dims;
+    std::map<std::string, bool> split;
+    for (const LayoutGroup& each : groups) {
+      dims[each.pattern] = each.dims;
+      split[each.pattern] = is_split(each);
+    }
+    const int small = int{split["a"]} + int{split["b"]};
+    if (!split["down"]) return LayoutCost{split["up"] ? 90.0 : 100.0, 100};
+    if (dims["down"] == Dims{{}, {"model"}}) {
+      return LayoutCost{(split["up"] ? 50.0 : 70.0) - small, 100};
+    }
+    if (!split["up"]) return LayoutCost{72, 100};
+    return LayoutCost{small == 0 ? 38.0 : small == 1 ? 41.0 : 40.0, 100};
+  };
+  LayoutSearch search;
+  search.axes = {{"model", 2}};
+  const FoundLayouts found = search_layouts(
+      {group("down", {8, 8}, 256), group("up", {8}, 32), group("a", {2}, 9), group("b", {2}, 8)},
+      search, measure);
+  CHECK(dims_of(found, "down") == Dims{{"model"}, {}});
+  CHECK(dims_of(found, "up") == Dims{{"model"}});
+  CHECK(dims_of(found, "a") == Dims{{}});
+  CHECK(dims_of(found, "b") == Dims{{}});
+  CHECK(found.cost.work == 38);
+}
+
 TEST_CASE("what helps by next to nothing is left as it is, unless it saves memory") {
   double gain = 0.001, saved = 0;
   const auto measure = [&](const std::vector<LayoutGroup>& groups) {
