@@ -59,6 +59,8 @@ class Walk {
     const ValueId first = result_.graph.end();
     builder_.set_path(node.path);
     builder_.set_phase(node.phase);
+    // The greatest logit is for the loss and for the accuracy.
+    const SharedScope shared(builder_);
     const ValueId value = node.op->split(builder_, node.inputs, node.attrs);
     for (const ValueId k : ValueRange(first, result_.graph.end())) {
       lay_out_node(k, k == value ? pin : nullptr);

@@ -174,3 +174,24 @@ fit: {batch_size: 64}
   CHECK(forward == std::vector<std::string>{"all_gather for tokens", "all_to_all for tokens",
                                             "all_gather for first", "all_gather for last"});
 }
+
+TEST_CASE("the greatest logits over split classes are found once, for the loss and the accuracy") {
+  const std::string text = R"(
+mesh: {data: 1, model: 1}
+strategy: model_parallel
+layout_map: {logits/kernel: [null, model]}
+dataset: {name: t, format: synthetic, splits: {train: {x: {normal: [64, 30]}, y: {integers: [64], below: 12}}}}
+model: {input: [30], layers: [Dense: {name: logits, units: 12}]}
+compile:
+  optimizer: sgd
+  loss: {SparseCategoricalCrossentropy: {from_logits: true}}
+  metrics: [accuracy]
+fit: {batch_size: 64}
+)";
+  const auto sent = tensors(sent_by(plan_of(text, "data=1,model=4")));
+  const auto count = [&](const std::string& path) {
+    return std::ranges::count_if(sent, [&](const Sent& s) { return s.path == path; });
+  };
+  CHECK(count("loss") == 3);      // the greatest, the sum, the logit of the label
+  CHECK(count("accuracy") == 1);  // the first place of the greatest
+}
