@@ -80,19 +80,16 @@ std::string iteration_path(const std::string& optimizer) { return optimizer + "/
 
 ValueId scale_of_loss(GraphBuilder& b, const LossScaling& scaling) {
   const std::string path = loss_scale_paths(scaling)[1];
-  for (const Variable& variable : b.graph().variables) {
-    if (variable.path == path) return variable.value;
-  }
-  return add_scalar(b, scaling.name, path, DType::kFloat32, scaling.initial_scale);
+  return kept_scalar(b, scaling.name, path, DType::kFloat32, scaling.initial_scale);
 }
 
 ValueId counted_steps(GraphBuilder& b, const std::string& optimizer) {
-  return add_scalar(b, optimizer, iteration_path(optimizer), DType::kInt32, 0);
+  return kept_scalar(b, optimizer, iteration_path(optimizer), DType::kInt32, 0);
 }
 
-ValueId are_finite(GraphBuilder& b, std::span<const Gradient> gradients) {
+ValueId are_finite(GraphBuilder& b, std::span<const Update> gradients) {
   ValueId sum = kNoValue;
-  for (const Gradient& gradient : gradients) {
+  for (const Update& gradient : gradients) {
     if (gradient.value == kNoValue) continue;
     const ValueId zero = zero_if_finite(b, gradient.value);
     sum = sum == kNoValue ? zero : ops::add(b, sum, zero);
@@ -111,7 +108,7 @@ void update_where(GraphBuilder& b, ValueId condition, std::size_t first) {
 void update_scale(GraphBuilder& b, const LossScaling& scaling, ValueId finite, ValueId steps) {
   const ValueId scale = scale_of_loss(b, scaling);
   const std::string path = loss_scale_paths(scaling)[0];
-  const ValueId counter = add_scalar(b, scaling.name, path, DType::kInt32, 0);
+  const ValueId counter = kept_scalar(b, scaling.name, path, DType::kInt32, 0);
   const ValueId next = ops::add(b, counter, whole(b, 1));
   const ValueId grows = b.add(ops::kEqual, {next, whole(b, scaling.growth_steps)});
   const ValueId goes_on = ops::multiply(b, finite, ops::one_minus(b, grows));

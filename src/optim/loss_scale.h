@@ -37,7 +37,7 @@ ValueId counted_steps(GraphBuilder& b, const std::string& optimizer);
 
 /// 1 where all elements of all gradients are finite, else 0, float32. What a layer of float16 gives
 /// must be finite in float16, too, whether or not it is rounded on its way.
-ValueId are_finite(GraphBuilder& b, std::span<const Gradient> gradients);
+ValueId are_finite(GraphBuilder& b, std::span<const Update> gradients);
 
 /// Lets what graph.updates has from `first` on change only where the scalar is 1.
 void update_where(GraphBuilder& b, ValueId condition, std::size_t first);

@@ -103,7 +103,7 @@ StepNumbers counted_numbers(GraphBuilder& b, const Optimizer& optimizer, ValueId
 
 /// An update for each weight that has a gradient; all gradients are divided by `scale`, if any.
 std::vector<WeightUpdate> begin_updates(GraphBuilder& b, const CommonArguments& common,
-                                        std::span<const Gradient> gradients,
+                                        std::span<const Update> gradients,
                                         const StepNumbers& numbers, ValueId scale) {
   std::vector<WeightUpdate> updates;
   for (const auto& [variable, value] : gradients) {
@@ -116,7 +116,7 @@ std::vector<WeightUpdate> begin_updates(GraphBuilder& b, const CommonArguments& 
 
 /// Those of the static loss_scale_factor.
 std::vector<WeightUpdate> begin_plain_updates(GraphBuilder& b, const CommonArguments& common,
-                                              std::span<const Gradient> gradients) {
+                                              std::span<const Update> gradients) {
   const std::optional<double> factor = common.loss_scale_factor;
   const ValueId scale = factor ? ops::constant(b, *factor) : kNoValue;
   return begin_updates(b, common, gradients, given_numbers(b), scale);
@@ -182,7 +182,7 @@ void check_paths(const Graph& graph) {
   }
 }
 
-void add_scaled(GraphBuilder& b, const Optimizer& optimizer, std::span<const Gradient> gradients) {
+void add_scaled(GraphBuilder& b, const Optimizer& optimizer, std::span<const Update> gradients) {
   const ValueId scale = scale_of_loss(b, *optimizer.scaling);
   const ValueId steps = counted_steps(b, optimizer.common.name);
   const ValueId finite = are_finite(b, gradients);
@@ -197,7 +197,7 @@ void add_scaled(GraphBuilder& b, const Optimizer& optimizer, std::span<const Gra
 }  // namespace
 
 void add_optimizer(GraphBuilder& b, const config::ClassSpec& spec,
-                   std::span<const Gradient> gradients) {
+                   std::span<const Update> gradients) {
   const Optimizer optimizer = read_optimizer(spec);
   b.set_phase(Phase::kUpdate);
   b.set_path(optimizer.common.name);
@@ -212,7 +212,7 @@ void add_optimizer(GraphBuilder& b, const config::ClassSpec& spec,
 }
 
 void add_accumulation(GraphBuilder& b, const config::ClassSpec& spec,
-                      std::span<const Gradient> gradients) {
+                      std::span<const Update> gradients) {
   const CommonArguments common = read_optimizer(spec).common;
   b.set_phase(Phase::kUpdate);
   b.set_path(common.name);

@@ -16,13 +16,9 @@
 
 namespace meshwork {
 
-/// The gradient of the loss by one variable.
-struct Gradient {
-  std::size_t variable = 0;  ///< index into graph.variables
-  ValueId value = kNoValue;  ///< kNoValue: the loss does not depend on it, and it stays as it is
-};
-
 /// Appends the optimizer to a training program, in the update phase and under its own name as path.
+/// `gradients`: of the loss by each variable, as in Graph::gradients; kNoValue: the loss does not
+/// depend on the variable, and it stays as it is.
 ///
 /// Makes the slots, variables such as `adam/d1_kernel_momentum` that start from 0, and the updates
 /// of weights and slots: clip the gradients, decay the weights, then the optimizer's rule. An
@@ -33,13 +29,13 @@ struct Gradient {
 /// gradients are not finite. Numbers are Keras's. Throws Error for arguments that Keras or Meshwork
 /// do not have.
 void add_optimizer(GraphBuilder& b, const config::ClassSpec& spec,
-                   std::span<const Gradient> gradients);
+                   std::span<const Update> gradients);
 
 /// The same for the steps between updates, where the optimizer accumulates gradients over several:
 /// they add theirs to the sum, and leave the weights alone but for their average and constraint.
 /// The slots that they share with the program above have the same places in graph.variables.
 void add_accumulation(GraphBuilder& b, const config::ClassSpec& spec,
-                      std::span<const Gradient> gradients);
+                      std::span<const Update> gradients);
 
 /// What the loss is multiplied by before gradients are taken, a float32 scalar, by which
 /// add_optimizer() divides them: the variable of a LossScaleOptimizer, new where the program has

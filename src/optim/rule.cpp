@@ -28,22 +28,34 @@ ValueId substitute(GraphBuilder& b, ValueId formula, std::map<ValueId, ValueId>&
   return known[formula] = b.add(*node.op, std::move(inputs), node.attrs);
 }
 
+/// A variable, full of `initial`, that an optimizer keeps of `owner`.
+ValueId add_state(GraphBuilder& b, const std::string& owner, const Attrs& attrs, double initial) {
+  const ValueId value = b.add(ops::kVariable, {}, attrs);
+  b.graph().variables.push_back({.value = value,
+                                 .path = attrs.text("path"),
+                                 .trainable = false,
+                                 .slot_of = owner,
+                                 .init = &ops::kConstant,
+                                 .init_attrs = {{"value", initial},
+                                                {"dtype", attrs.text("dtype")},
+                                                {"shape", attrs.integers("shape")}}});
+  return value;
+}
+
 }  // namespace
 
-WeightUpdate::WeightUpdate(GraphBuilder& builder, std::string optimizer, std::size_t variable,
+WeightUpdate::WeightUpdate(GraphBuilder& builder, std::string optimizer, ValueId variable,
                            ValueId gradient, StepNumbers numbers, std::int64_t steps_per_update)
     : b_(builder),
       optimizer_(std::move(optimizer)),
+      path_(b_.node(variable).attrs.text("path")),
+      type_(b_.type(variable)),
+      variable_(variable),
+      weight_(variable),
       gradient_(gradient),
+      constraint_(take_update(b_.graph(), variable)),
       numbers_(std::move(numbers)),
-      steps_per_update_(steps_per_update) {
-  const Variable& weight = b_.graph().variables.at(variable);
-  path_ = weight.path;
-  variable_ = weight.value;
-  weight_ = weight.value;
-  type_ = b_.type(weight.value);
-  constraint_ = take_update(b_.graph(), variable_);
-}
+      steps_per_update_(steps_per_update) {}
 
 ValueId WeightUpdate::step() {
   const ValueId steps = ops::shift(b_, iteration(), 1.0);
@@ -72,24 +84,11 @@ ValueId WeightUpdate::slot_of_dims(const std::string& name, const std::vector<st
 }
 
 ValueId WeightUpdate::add_slot(const Attrs& attrs, double initial) {
-  const ValueId value = b_.add(ops::kVariable, {}, attrs);
-  b_.graph().variables.push_back(
-      {.value = value,
-       .path = attrs.text("path"),
-       .trainable = false,
-       .slot_of = path_,
-       .init = &ops::kConstant,
-       .init_attrs = {
-           {"value", initial}, {"dtype", "float32"}, {"shape", attrs.integers("shape")}}});
-  return value;
+  return add_state(b_, path_, attrs, initial);
 }
 
 ValueId WeightUpdate::scalar(const std::string& name, double initial) {
-  const std::string path = optimizer_ + "/" + name;
-  for (const Variable& variable : b_.graph().variables) {
-    if (variable.path == path) return variable.value;
-  }
-  return add_scalar(b_, optimizer_, path, DType::kFloat32, initial);
+  return kept_scalar(b_, optimizer_, optimizer_ + "/" + name, DType::kFloat32, initial);
 }
 
 void WeightUpdate::update_scalar(ValueId scalar, ValueId value) {
@@ -109,19 +108,13 @@ void WeightUpdate::finish(ValueId value) {
   b_.graph().updates.push_back({variable_, value});
 }
 
-ValueId add_scalar(GraphBuilder& b, const std::string& owner, const std::string& path, DType dtype,
-                   double initial) {
+ValueId kept_scalar(GraphBuilder& b, const std::string& owner, const std::string& path, DType dtype,
+                    double initial) {
+  const auto& variables = b.graph().variables;
+  const auto known = std::ranges::find(variables, path, &Variable::path);
+  if (known != variables.end()) return known->value;
   const std::string type(to_string(dtype));
-  const ValueId value =
-      b.add(ops::kVariable, {}, {{"path", path}, {"dtype", type}, {"shape", Shape{}}});
-  b.graph().variables.push_back(
-      {.value = value,
-       .path = path,
-       .trainable = false,
-       .slot_of = owner,
-       .init = &ops::kConstant,
-       .init_attrs = {{"value", initial}, {"dtype", type}, {"shape", Shape{}}}});
-  return value;
+  return add_state(b, owner, {{"path", path}, {"dtype", type}, {"shape", Shape{}}}, initial);
 }
 
 ValueId moving_average(WeightUpdate& u, ValueId slot, ValueId x, double beta) {

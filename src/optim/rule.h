@@ -23,7 +23,7 @@ class WeightUpdate {
  public:
   /// `optimizer`: its name, the first part of the paths of slots. `steps_per_update`: of so many
   /// steps one is an update, the last.
-  WeightUpdate(GraphBuilder& builder, std::string optimizer, std::size_t variable, ValueId gradient,
+  WeightUpdate(GraphBuilder& builder, std::string optimizer, ValueId variable, ValueId gradient,
                StepNumbers numbers, std::int64_t steps_per_update = 1);
 
   GraphBuilder& builder() { return b_; }
@@ -82,9 +82,10 @@ class WeightUpdate {
 std::string slot_path(const std::string& optimizer, const std::string& path,
                       const std::string& name);
 
-/// A scalar of the optimizer `owner`, kept at `path` as a variable that starts from `initial`.
-ValueId add_scalar(GraphBuilder& b, const std::string& owner, const std::string& path, DType dtype,
-                   double initial);
+/// A scalar of the optimizer `owner`, kept at `path` as a variable that starts from `initial`; made
+/// when it is first asked for.
+ValueId kept_scalar(GraphBuilder& b, const std::string& owner, const std::string& path, DType dtype,
+                    double initial);
 
 /// x' = old + (x - old)(1 - beta), which the slot takes.
 ValueId moving_average(WeightUpdate& u, ValueId slot, ValueId x, double beta);

@@ -43,15 +43,8 @@ ValueId loss_scale(Graph& graph, const config::ClassSpec& optimizer) {
 
 void add_update(Graph& graph, const config::ClassSpec& optimizer, bool accumulates) {
   GraphBuilder b(graph);
-  std::map<ValueId, std::size_t> variable_of;
-  for (std::size_t i = 0; i < graph.variables.size(); ++i) {
-    variable_of[graph.variables[i].value] = i;
-  }
-  std::vector<Gradient> given;
-  for (const auto& [weight, gradient] : graph.gradients) {
-    given.push_back({variable_of.at(weight), gradient});
-  }
-  accumulates ? add_accumulation(b, optimizer, given) : add_optimizer(b, optimizer, given);
+  const std::vector<Update> gradients = graph.gradients;
+  accumulates ? add_accumulation(b, optimizer, gradients) : add_optimizer(b, optimizer, gradients);
 }
 
 Graph initialization(const Graph& step) {

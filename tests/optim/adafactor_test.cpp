@@ -21,7 +21,7 @@ TEST_CASE("rows and columns without gradients leave their weights as they are") 
                              .init = &ops::kConstant,
                              .init_attrs = {{"value", 1.0}, {"shape", type.shape}}});
   add_optimizer(b, optimizer("Adafactor: {learning_rate: 0.5}"),
-                std::vector<Gradient>{{0, ops::input(b, "g", type)}});
+                std::vector<Update>{{weight, ops::input(b, "g", type)}});
   verify(graph);
   REQUIRE(graph.variables.size() == 4);
   CHECK(graph.variables[1].path == "adafactor/w_r");

@@ -53,8 +53,8 @@ Graph training_step(const config::Config& config, const Signature& signature, st
   for (const Variable& variable : graph.variables) weights.push_back(variable.value);
   const ValueId scale = loss_scale(b, config.compile->optimizer);
   const std::vector<ValueId> found = gradients(b, output_value(graph, "loss"), weights, scale);
-  std::vector<Gradient> list;
-  for (std::size_t i = 0; i < found.size(); ++i) list.push_back({i, found[i]});
+  std::vector<Update> list;
+  for (std::size_t i = 0; i < found.size(); ++i) list.push_back({weights[i], found[i]});
   (updates ? add_optimizer : add_accumulation)(b, config.compile->optimizer, list);
   verify(graph);
   return graph;

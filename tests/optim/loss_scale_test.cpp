@@ -24,14 +24,14 @@ constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 Graph program(const std::string& text, DType dtype = DType::kFloat32) {
   Graph graph;
   GraphBuilder b(graph);
-  std::vector<Gradient> gradients;
+  std::vector<Update> gradients;
   add_weight(b, "a", {2});
   add_weight(b, "b", {});
   const ValueId scale = loss_scale(b, optimizer(text));
   if (scale != kNoValue) graph.outputs.push_back({"scale", scale});
   const ValueId narrow = ops::input(b, "ga", {dtype, {2}});
-  gradients.push_back({0, ops::cast(b, narrow, DType::kFloat32)});
-  gradients.push_back({1, ops::input(b, "gb", {DType::kFloat32, {}})});
+  gradients.push_back({graph.variables[0].value, ops::cast(b, narrow, DType::kFloat32)});
+  gradients.push_back({graph.variables[1].value, ops::input(b, "gb", {DType::kFloat32, {}})});
   add_optimizer(b, optimizer(text), gradients);
   verify(graph);
   return graph;

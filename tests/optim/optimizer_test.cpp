@@ -17,7 +17,7 @@ using namespace meshwork::testing;
 
 namespace {
 
-using AddUpdates = void (*)(GraphBuilder&, const config::ClassSpec&, std::span<const Gradient>);
+using AddUpdates = void (*)(GraphBuilder&, const config::ClassSpec&, std::span<const Update>);
 
 /// A program with weights of two elements at `paths`, gradients as inputs "g0", "g1", and the
 /// optimizer.
@@ -26,7 +26,7 @@ Graph program(const std::string& text, const std::vector<std::string>& paths,
               const std::function<void(GraphBuilder&, ValueId weight)>& constrain = {}) {
   Graph graph;
   GraphBuilder b(graph);
-  std::vector<Gradient> gradients;
+  std::vector<Update> gradients;
   const TensorType type{DType::kFloat32, {2}};
   for (const std::string& path : paths) {
     const ValueId value =
@@ -40,7 +40,7 @@ Graph program(const std::string& text, const std::vector<std::string>& paths,
     if (constrain) constrain(b, value);
   }
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    gradients.push_back({i, ops::input(b, "g" + std::to_string(i), type)});
+    gradients.push_back({graph.variables[i].value, ops::input(b, "g" + std::to_string(i), type)});
   }
   add_updates(b, optimizer(text), gradients);
   verify(graph);
@@ -237,7 +237,8 @@ TEST_CASE("a weight without a gradient stays as it is") {
   Graph graph = program("SGD", {"a/kernel", "b/kernel"});
   graph.updates.clear();
   GraphBuilder b(graph);
-  const std::vector<Gradient> gradients = {{0, kNoValue}, {1, graph.variables[1].value}};
+  const std::vector<Update> gradients = {{graph.variables[0].value, kNoValue},
+                                         {graph.variables[1].value, graph.variables[1].value}};
   add_optimizer(b, optimizer("Adam: {global_clipnorm: 1}"), gradients);
   verify(graph);
   CHECK(graph.updates.size() == 3);
@@ -295,7 +296,7 @@ TEST_CASE("Muon leaves to Adam what is no matrix, embeddings and excluded layers
   const auto slots = [](const std::string& text) {
     Graph graph;
     GraphBuilder b(graph);
-    std::vector<Gradient> gradients;
+    std::vector<Update> gradients;
     const std::vector<std::pair<std::string, Shape>> weights{
         {"d/kernel", {3, 4}}, {"d/bias", {4}}, {"Embedding/table", {5, 3}}};
     for (const auto& [path, shape] : weights) {
@@ -307,8 +308,7 @@ TEST_CASE("Muon leaves to Adam what is no matrix, embeddings and excluded layers
                                  .slot_of = {},
                                  .init = &ops::kConstant,
                                  .init_attrs = {{"value", 0.0}, {"shape", shape}}});
-      gradients.push_back(
-          {graph.variables.size() - 1, ops::input(b, "g" + path, {DType::kFloat32, shape})});
+      gradients.push_back({value, ops::input(b, "g" + path, {DType::kFloat32, shape})});
     }
     add_optimizer(b, optimizer(text), gradients);
     verify(graph);
