@@ -32,9 +32,10 @@ bool goes_by_output(const Value& value, const std::vector<std::string>& outputs,
   return true;
 }
 
-/// What `value` gives to each output, null for those that it passes over. `alone`: what it means
-/// if it is neither a map by output nor a list in the order of the outputs.
+/// What a value means that is neither a map by output nor a list in the order of the outputs.
 enum class Alone { kForAll, kRefused };
+
+/// What `value` gives to each output, null for those that it passes over.
 std::vector<Value> by_output(const Value& value, const std::vector<std::string>& outputs,
                              std::string_view what, Alone alone) {
   std::vector<Value> result(outputs.size());
@@ -132,9 +133,11 @@ void read_labels(const Value* labels, const std::vector<std::string>& outputs, C
   }
 }
 
-/// How Keras runs steps, which changes no numbers.
-void refuse_ways_to_run(Reader& reader) {
+/// How Keras runs steps, which changes no numbers. The reader learns only of what stands there, so
+/// that its errors propose none of it.
+void refuse_ways_to_run(const Value& compile, Reader& reader) {
   for (const char* key : {"jit_compile", "run_eagerly", "steps_per_execution"}) {
+    if (compile.find(key) == nullptr) continue;
     if (const Value* value = reader.find(key)) {
       fail_at(value->at,
               "compile: {} is how Keras runs steps, and changes no numbers; leave it out", key);
@@ -173,7 +176,7 @@ CompileSpec read_compile(const Value& compile, const ModelSpec& model, Precision
   const Value* weights = reader.find("loss_weights");
   const Value* labels = reader.find("labels");
   const Value* loss = reader.find("loss");
-  refuse_ways_to_run(reader);
+  refuse_ways_to_run(compile, reader);
   reader.finish();
   const std::vector<std::string> outputs = names_of(model.outputs);
   for (const std::string& output : outputs) {

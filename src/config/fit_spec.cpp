@@ -89,9 +89,11 @@ std::vector<ClassSpec> read_callbacks(Reader& reader) {
   return callbacks;
 }
 
-/// What Keras's fit() has, and is said elsewhere here.
-void refuse_elsewhere(Reader& reader) {
+/// What Keras's fit() has, and is said elsewhere here. The reader learns only of what stands there,
+/// so that its errors propose none of it.
+void refuse_elsewhere(const Value& fit, Reader& reader) {
   const auto refuse = [&](const char* key, const char* remedy) {
+    if (fit.find(key) == nullptr) return;
     if (const Value* value = reader.find(key)) fail_at(value->at, "fit: {}", remedy);
   };
   refuse("verbose",
@@ -131,7 +133,7 @@ FitSpec read_fit(const Value* fit, const Location& file) {
   }
   spec.log_steps = reader.get("log_steps", spec.log_steps);
   spec.log_format = read_log_format(reader);
-  refuse_elsewhere(reader);
+  refuse_elsewhere(*fit, reader);
   reader.finish();
   return spec;
 }

@@ -244,6 +244,9 @@ TEST_CASE("errors of compile and fit") {
       {"compile: mse", "c.yaml:5:10: compile must be a map of keys, not 'mse'"},
       {"compile: {optimizer: sgd}", "c.yaml:5:10: compile needs the key 'loss'"},
       {"compile: {los: mse}", "c.yaml:5:11: compile has no key 'los'; nearest: 'loss'"},
+      {"compile: {foo: 1}",
+       "c.yaml:5:11: compile has no key 'foo'; known: 'optimizer', 'auto_scale_loss', 'metrics', "
+       "'weighted_metrics', 'loss_weights', 'labels', 'loss'"},
       {"compile: {loss: mse, jit_compile: true}",
        "c.yaml:5:35: compile: jit_compile is how Keras runs steps, and changes no numbers; leave "
        "it "
@@ -264,6 +267,11 @@ TEST_CASE("errors of compile and fit") {
        "list"},
       {"fit: 3", "c.yaml:5:6: fit must be a map of keys, not '3'"},
       {"fit: {epoch: 3}", "c.yaml:5:7: fit has no key 'epoch'; nearest: 'epochs'"},
+      {"fit: {foo: 3}",
+       "c.yaml:5:7: fit has no key 'foo'; known: 'batch_size', 'epochs', 'initial_epoch', "
+       "'steps_per_epoch', 'validation_split', 'validation', 'validation_steps', "
+       "'validation_batch_size', 'validation_freq', 'class_weight', 'callbacks', 'shuffle', "
+       "'drop_remainder', 'prefetch', 'log_steps', 'log_format'"},
       {"fit: {verbose: 2}",
        "c.yaml:5:16: fit: verbose is an option of the command; leave it out and give --verbose 0, "
        "1 "
