@@ -115,10 +115,26 @@ void print_pass_times(const Job& job) {
 
 namespace {
 
+/// Of a fusion that has not run.
+[[noreturn]] void fail_without(const std::string& fusion, const Job& job) {
+  const config::FusionSpec& spec = job.config.fusion;
+  for (const config::FusionSpec::Choice& choice : spec.choices) {
+    if (choice.name != fusion || choice.wanted) continue;
+    config::fail_at(choice.at, "fusion: '{}' is switched off, so --dump has no program after it",
+                    fusion);
+  }
+  if (!spec.all) fail("--dump: 'fusion: false' switches '{}' off", fusion);
+  fail("--dump: '{}' is no fusion of this device ({}); 'plan' shows the program without it", fusion,
+       job.target.name);
+}
+
 void print_program(const Job& job, const ProgramKey& key, const Signature& signature,
                    const std::string& pass, const std::string& title) {
+  bool has_run = false;
   const Dump dump = [&](std::string_view name, const std::string& text) {
-    if (name != pass || launched_rank() != 0) return;
+    if (name != pass) return;
+    has_run = true;
+    if (launched_rank() != 0) return;
     fmt::print("{}{}", title, text);
     flush_result();
   };
@@ -127,6 +143,7 @@ void print_program(const Job& job, const ProgramKey& key, const Signature& signa
   const GlobalProgram program = compile(job.config, signature, job.mesh, job.target, key.kind,
                                         key.batch, watch, nullptr, query);
   compile_for_device(program, job.mesh, 0, query, 0, watch);
+  if (!has_run) fail_without(pass, job);
 }
 
 }  // namespace

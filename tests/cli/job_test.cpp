@@ -286,6 +286,13 @@ TEST_CASE("--dump prints a stage and runs nothing") {
   CHECK(!folder.has("run"));
   CHECK(complaint(folder, "fit c.yaml --dump plam", 2) ==
         "--dump: no pass 'plam'; nearest: 'plan'");
+  CHECK(complaint(folder, "fit c.yaml --dump stacks", 2) ==
+        "--dump: 'stacks' is no fusion of this device (cpu); 'plan' shows the program without it");
+  CHECK(complaint(folder, "fit c.yaml --dump elementwise fusion=false", 2) ==
+        "--dump: 'fusion: false' switches 'elementwise' off");
+  CHECK(complaint(folder, "fit c.yaml --dump elementwise 'fusion={elementwise: false}'", 2) ==
+        "command line: 'fusion={elementwise: false}': fusion: 'elementwise' is switched off, so "
+        "--dump has no program after it");
   CHECK(complaint(folder, "fit c.yaml --dump ''", 2) ==
         "--dump: is empty; give PASS, or leave it out; see --help");
   CHECK(complaint(folder, "fit c.yaml --from ''", 2) ==
