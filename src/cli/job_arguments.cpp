@@ -52,8 +52,8 @@ std::shared_ptr<JobArguments> add_job_arguments(Options& options) {
                    "print how long each pass of the compiler took, at the end, to stderr",
                    arguments->time_passes);
   options.add({"--verbose",
-               "0 silent, 1 progress bar (plain lines where there is no terminal), 2 a line per "
-               "epoch",
+               "0 only the last line, 1 progress bar (plain lines where there is no terminal), 2 a "
+               "line per epoch",
                "LEVEL"},
               arguments->verbose, 0, 2);
   return arguments;

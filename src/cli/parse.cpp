@@ -21,8 +21,8 @@ constexpr const char* kDetails = R"(Examples:
 Under mpirun the ranks are the devices of the mesh; without it they are threads of one process.
 'meshwork COMMAND --help' says more, with examples.
 
-Exit codes: 0 done, 1 training failed, 2 usage or configuration, 3 a file, 4 communication or a
-lost rank, 5 two meshes differ (verify), 75 stopped by a signal.)";
+Exit codes: 0 done, 1 training failed or tensors differ (checkpoint diff), 2 usage or configuration,
+3 a file, 4 communication or a lost rank, 5 two meshes differ (verify), 75 stopped by a signal.)";
 
 // CLI11 takes no '=' in a name.
 constexpr const char* kAssignments = "key=value";
