@@ -4,12 +4,12 @@
 Trains a few steps of a network with a hidden layer of 8192 on one rank and on four that shard it,
 and prints what each rank holds of weights and optimizer state: as laid out (memory.csv), and as
 the growth of its resident memory over the same network with a hidden layer of 4.
-
-Usage: measure_memory.py [build/src/meshwork]
 """
 
+import argparse
 import csv
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -56,7 +56,13 @@ def measure(program, units, ranks):
 
 
 def main():
-    program = sys.argv[1] if len(sys.argv) > 1 else "build/src/meshwork"
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", nargs="?", default="build/src/meshwork",
+                        help="build/src/meshwork by default")
+    program = parser.parse_args().program
+    if shutil.which(program) is None:
+        parser.error(f"{program} is no program; build it, or name it")
     whole = measure(program, UNITS, 1)[0]
     parts = measure(program, UNITS, 4)
     empty = {1: measure(program, 4, 1)[0], 4: measure(program, 4, 4)[0]}

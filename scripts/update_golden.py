@@ -2,10 +2,9 @@
 """Rewrites the golden texts: the compiler's stages, tests/golden/<case>.<stage>.txt, and the pictures
 of `meshwork explain`, tests/explain/pictures/<case>.txt.
 
-  scripts/update_golden.py [BUILD]    BUILD: the build directory, build by default
-
 A change of the compiler shows itself in `git diff tests`; that diff is to be read like code.
 """
+import argparse
 import os
 import pathlib
 import subprocess
@@ -14,7 +13,13 @@ import sys
 
 def main() -> int:
     root = pathlib.Path(__file__).resolve().parent.parent
-    build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else root / "build").resolve()
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", nargs="?", type=pathlib.Path, default=root / "build",
+                        help="the build directory, build by default")
+    build = parser.parse_args().build.resolve()
+    if not (build / "build.ninja").is_file():
+        parser.error(f"{build} is no build directory; set one up with meson setup")
     folders = {"compile_test": root / "tests" / "golden",
                "explain_test": root / "tests" / "explain" / "pictures"}
     subprocess.run(["ninja", "-C", build, *(f"tests/{test}" for test in folders)], check=True)
