@@ -15,6 +15,33 @@ def convolution(name, filters, size, stride=1):
     ]
 
 
+def every_kind(given):
+    """A network with a layer of each kind that has regularizers and constraints, by its name in
+    `given` with these arguments besides; one is frozen, and one stands twice."""
+
+    def dense(name, **args):
+        return {"Dense": {"name": name, "units": 4, **args, **given[name]}}
+
+    return {
+        "input": [6, 4],
+        "layers": [
+            {"Conv1D": {"name": "conv", "filters": 4, "kernel_size": 3, "padding": "same",
+                        **given["conv"]}},
+            {"BatchNormalization": {"name": "norm", **given["norm"]}},
+            {"SeparableConv1D": {"name": "separable", "filters": 4, "kernel_size": 2,
+                                 "padding": "same", **given["separable"]}},
+            {"MultiHeadAttention": {"name": "attention", "inputs": ["separable", "separable"],
+                                    "num_heads": 2, "key_dim": 3, **given["attention"]}},
+            dense("frozen", trainable=False),
+            dense("shared"),
+            {"PReLU": {"name": "prelu", **given["prelu"]}},
+            {"use": {"name": "shared_again", "layer": "shared"}},
+            {"Flatten": {"name": "flat"}},
+            {"Dense": {"name": "out", "units": 5, **given["out"]}},
+        ],
+    }
+
+
 NETWORKS = {
     "convnet": {
         "input": [12, 12, 1],
@@ -159,68 +186,22 @@ NETWORKS = {
             {"Dense": {"name": "out", "units": 5}},
         ],
     },
-    "regularized": {
-        "input": [6, 4],
-        "layers": [
-            {
-                "Conv1D": {
-                    "name": "conv",
-                    "filters": 4,
-                    "kernel_size": 3,
-                    "padding": "same",
-                    "kernel_regularizer": {"L2": {"l2": 0.02}},
-                    "bias_regularizer": "l1",
-                }
-            },
-            {
-                "BatchNormalization": {
-                    "name": "norm",
-                    "gamma_regularizer": {"L1L2": {"l1": 0.03, "l2": 0.01}},
-                    "beta_regularizer": "l2",
-                }
-            },
-            {
-                "SeparableConv1D": {
-                    "name": "separable",
-                    "filters": 4,
-                    "kernel_size": 2,
-                    "padding": "same",
-                    "depthwise_regularizer": "l2",
-                    "pointwise_regularizer": {"L1": {"l1": 0.005}},
-                }
-            },
-            {
-                "MultiHeadAttention": {
-                    "name": "attention",
-                    "inputs": ["separable", "separable"],
-                    "num_heads": 2,
-                    "key_dim": 3,
-                    "kernel_regularizer": {"L2": {"l2": 0.04}},
-                    "bias_regularizer": "l2",
-                }
-            },
-            {
-                "Dense": {
-                    "name": "frozen",
-                    "units": 4,
-                    "trainable": False,
-                    "kernel_regularizer": {"L2": {"l2": 5.0}},
-                }
-            },
-            {"Dense": {"name": "shared", "units": 4, "kernel_regularizer": "l2"}},
-            {"PReLU": {"name": "prelu", "alpha_regularizer": "l1"}},
-            {"use": {"name": "shared_again", "layer": "shared"}},
-            {"Flatten": {"name": "flat"}},
-            {
-                "Dense": {
-                    "name": "out",
-                    "units": 5,
-                    "use_bias": False,
-                    "kernel_regularizer": {"L1L2": {"l1": 0.001, "l2": 0.01}},
-                }
-            },
-        ],
-    },
+    "regularized": every_kind({
+        "conv": {"kernel_regularizer": {"L2": {"l2": 0.02}}, "bias_regularizer": "l1"},
+        "norm": {
+            "gamma_regularizer": {"L1L2": {"l1": 0.03, "l2": 0.01}},
+            "beta_regularizer": "l2",
+        },
+        "separable": {
+            "depthwise_regularizer": "l2",
+            "pointwise_regularizer": {"L1": {"l1": 0.005}},
+        },
+        "attention": {"kernel_regularizer": {"L2": {"l2": 0.04}}, "bias_regularizer": "l2"},
+        "frozen": {"kernel_regularizer": {"L2": {"l2": 5.0}}},
+        "shared": {"kernel_regularizer": "l2"},
+        "prelu": {"alpha_regularizer": "l1"},
+        "out": {"use_bias": False, "kernel_regularizer": {"L1L2": {"l1": 0.001, "l2": 0.01}}},
+    }),
     "orthogonal": {
         "input": [6, 4],
         "layers": [
@@ -242,69 +223,32 @@ NETWORKS = {
             },
         ],
     },
-    "constrained": {
-        "input": [6, 4],
-        "layers": [
-            {
-                "Conv1D": {
-                    "name": "conv",
-                    "filters": 4,
-                    "kernel_size": 3,
-                    "padding": "same",
-                    "kernel_constraint": {"MaxNorm": {"max_value": 0.9, "axis": [0, 1]}},
-                    "bias_constraint": "non_neg",
-                }
-            },
-            {
-                "BatchNormalization": {
-                    "name": "norm",
-                    "gamma_constraint": {"MinMaxNorm": {"min_value": 2.5, "max_value": 4.0}},
-                    "beta_constraint": "NonNeg",
-                }
-            },
-            {
-                "SeparableConv1D": {
-                    "name": "separable",
-                    "filters": 4,
-                    "kernel_size": 2,
-                    "padding": "same",
-                    "depthwise_constraint": "unit_norm",
-                    "pointwise_constraint": {"MaxNorm": {"max_value": 1, "axis": 1}},
-                }
-            },
-            {
-                "MultiHeadAttention": {
-                    "name": "attention",
-                    "inputs": ["separable", "separable"],
-                    "num_heads": 2,
-                    "key_dim": 3,
-                    "kernel_constraint": "max_norm",
-                    "bias_constraint": {"MaxNorm": {"max_value": 0.3, "axis": -1}},
-                }
-            },
-            {
-                "Dense": {
-                    "name": "frozen",
-                    "units": 4,
-                    "trainable": False,
-                    "kernel_constraint": "non_neg",
-                }
-            },
-            {"Dense": {"name": "shared", "units": 4, "kernel_constraint": "UnitNorm"}},
-            {"PReLU": {"name": "prelu", "alpha_constraint": "non_neg"}},
-            {"use": {"name": "shared_again", "layer": "shared"}},
-            {"Flatten": {"name": "flat"}},
-            {
-                "Dense": {
-                    "name": "out",
-                    "units": 5,
-                    "kernel_constraint": {
-                        "MinMaxNorm": {"min_value": 0.5, "max_value": 1.5, "rate": 0.25, "axis": None}
-                    },
-                }
-            },
-        ],
-    },
+    "constrained": every_kind({
+        "conv": {
+            "kernel_constraint": {"MaxNorm": {"max_value": 0.9, "axis": [0, 1]}},
+            "bias_constraint": "non_neg",
+        },
+        "norm": {
+            "gamma_constraint": {"MinMaxNorm": {"min_value": 2.5, "max_value": 4.0}},
+            "beta_constraint": "NonNeg",
+        },
+        "separable": {
+            "depthwise_constraint": "unit_norm",
+            "pointwise_constraint": {"MaxNorm": {"max_value": 1, "axis": 1}},
+        },
+        "attention": {
+            "kernel_constraint": "max_norm",
+            "bias_constraint": {"MaxNorm": {"max_value": 0.3, "axis": -1}},
+        },
+        "frozen": {"kernel_constraint": "non_neg"},
+        "shared": {"kernel_constraint": "UnitNorm"},
+        "prelu": {"alpha_constraint": "non_neg"},
+        "out": {
+            "kernel_constraint": {
+                "MinMaxNorm": {"min_value": 0.5, "max_value": 1.5, "rate": 0.25, "axis": None}
+            }
+        },
+    }),
     "adaptive": {
         "input": [9, 8, 2],
         "layers": [
