@@ -66,7 +66,7 @@ std::string outputs(const ModelSummary& summary, const Pen& pen) {
 }
 
 std::string totals(const ModelSummary& summary, const Mesh& mesh) {
-  // Every parameter is a float32.
+  // Of 4 bytes each: weights are float32, and so is what optimizers keep, or int32.
   const auto line = [](const std::string& what, std::int64_t count) {
     return show_parameters(what, count, 4 * count);
   };

@@ -1,6 +1,6 @@
 // dx[.., c] = d[.., 0] (1 where c = label[..], else 0, minus softmax x[.., c]); zeros for a label
-// that is no class. d may be one number, an attribute; dx has the dtype of x, or
-// the attribute dtype.
+// that is no class. d may be one number, an attribute; dx has the dtype of x, or the attribute
+// dtype.
 #include "base/check.h"
 #include "ops/crossentropy_rule.h"
 #include "ops/ops.h"

@@ -20,10 +20,11 @@ constexpr const char* kDetails = R"(Examples:
   meshwork suggest configs/my_model.yaml && meshwork plan configs/my_model.yaml --time
 
 Compiles the training step under one layout after the other, from the largest weights to the
-smallest, and keeps what makes it cheaper; those of repeated blocks are laid out alike. What a step costs is what a device sends and computes,
-weighed as the compiler weighs them. Rules of the file stay as they are. Where the step does not fit
-into memory_limit otherwise, the optimizer's state is split (ZeRO), and weights along axes of the
-batch, too (FSDP). Where nothing fits, it says whether parts of the step computed again do.
+smallest, and keeps what makes it cheaper; those of repeated blocks are laid out alike. What a step
+costs is what a device sends and computes, weighed as the compiler weighs them. Rules of the file
+stay as they are. Where the step does not fit into memory_limit otherwise, the optimizer's state is
+split (ZeRO), and weights along axes of the batch, too (FSDP). Where nothing fits, it says whether
+parts of the step computed again do.
 
 Needs the headers of the data, and no devices. Nothing is written.)";
 

@@ -14,7 +14,7 @@ Compared in_top_k(GraphBuilder& b, ValueId truth, ValueId predictions, std::int6
   const ValueId greater = b.add(ops::kGreater, {predictions, ops::reshape(b, of_truth, column)});
   const ValueId before = ops::reduce_sum(b, greater, {axis}, false);
   const ValueId hit = b.add(ops::kGreater, {ops::constant(b, static_cast<double>(k)), before});
-  // No hit: a label that is no class, of which pick gives 0, and a prediction that is NaN.
+  // No hit: a label that is no class, of which take_along_axis gives 0; a prediction that is NaN.
   const ValueId number = ops::cast(b, truth, DType::kFloat32);
   const auto classes = static_cast<double>(b.shape(predictions).back());
   const ValueId above = b.add(ops::kGreaterEqual, {number, ops::constant(b, 0.0)});
