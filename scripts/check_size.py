@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the lines of code per folder; exits 1 if a file has more than 600.
+"""Prints the lines of code per folder; exits 1 if a file has more than 400.
 
     scripts/check_size.py [ROOT]
 """
@@ -8,7 +8,7 @@ import collections
 import pathlib
 import sys
 
-LIMIT = 600
+LIMIT = 400
 SUFFIXES = {".h", ".cpp", ".cu", ".py", ".sh"}
 
 

@@ -23,7 +23,8 @@ import os
 import sys
 
 from keras_attention import MASKED
-from keras_layers import CALLS, MASKED_OTHER
+from keras_layers import CALLS
+from keras_masks import MASKED_OTHER
 from make_keras_fixtures import SEED, make_model, write_npz
 
 import jax

@@ -8,7 +8,8 @@ Needs keras, jax (CPU) and PyYAML. Usage: make_sequence_fixtures.py [tests/fixtu
 
 import sys
 
-from make_keras_fixtures import BATCH, SCCE, STEPS, write_cases
+from keras_losses import SCCE
+from make_keras_fixtures import BATCH, STEPS, write_cases
 
 import numpy as np
 

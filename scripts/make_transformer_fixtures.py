@@ -10,7 +10,8 @@ Needs keras, keras-hub, jax (CPU) and PyYAML. Usage: make_transformer_fixtures.p
 import os
 import sys
 
-from make_keras_fixtures import BATCH, SCCE, STEPS, write_cases
+from keras_losses import SCCE
+from make_keras_fixtures import BATCH, STEPS, write_cases
 
 import numpy as np
 
