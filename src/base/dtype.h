@@ -6,8 +6,8 @@
 
 namespace meshwork {
 
-/// Types of elements. Programs compute with the first five and float16; in the others data are
-/// stored, until an op converts them.
+/// Types of elements. Programs compute with float32, bfloat16, float16, int32, int64 and uint8; in
+/// the others data are stored, until an op converts them.
 enum class DType {
   kFloat32,
   kInt32,

@@ -12,8 +12,7 @@
 namespace meshwork::cli {
 
 /// What every command that runs a job takes: CONFIG [key=value ...] --mesh --device --dump
-/// --time-passes
-/// --verbose.
+/// --time-passes --verbose.
 struct JobArguments {
   std::shared_ptr<ConfigArguments> config;
   std::string dump;
@@ -59,7 +58,7 @@ void print_pass_times(const Job& job);
 
 /// Prints the program of `kind` for the first device as it is after a pass; where training
 /// accumulates gradients, that of a step that does, and that of one that updates, each under a
-/// title.
+/// title. An Error of a fusion that does not run.
 void print_after_pass(const Job& job, ProgramKind kind, const data::Split& split,
                       const std::string& pass);
 /// The same of a program over samples of this signature.

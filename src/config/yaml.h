@@ -19,7 +19,7 @@ Value parse_yaml_at(const std::string& text, const Location& at);
 /// The value as YAML text that reads back as the same value.
 std::string to_yaml(const Value& value);
 
-/// The same on one line, to be read by people: "{units: 7, activation: relu}".
+/// The same on one line, as people and the command line write it: "{units: 7, activation: relu}".
 std::string to_line(const Value& value);
 
 }  // namespace meshwork::config

@@ -64,10 +64,10 @@ struct ModelFacts {
 ///
 /// Inputs: every field by its name, [batch, shape..] as it is stored, or where all samples are
 /// resident an int32 [batch] of rows; and "iteration", an int64 scalar, where a layer draws random
-/// numbers. A field goes to the model's input of the same name, or to the only
-/// one. Its samples must have the shape that the file states, but for a last dimension of one.
-/// Labels are the field "y"; of several outputs each takes the field of its name, or else "y", or
-/// the one that the file names.
+/// numbers. A field goes to the model's input of the same name, or to the only one. Its samples
+/// must have the shape that the file states, but for a last dimension of one. Labels are the field
+/// "y"; of several outputs each takes the field of its name, or else "y", or the one that the file
+/// names.
 ///
 /// Outputs: "loss" and of each metric "<name>/total" and "<name>/count" (kTrain, kEvaluate), or
 /// "prediction" (kPredict), which is always among the layer outputs, as are the inputs of the model

@@ -33,6 +33,8 @@ extern const OpDef kCast;  // {dtype}
 // Reductions: {axes, keepdims}, of a sum (dtype). Softmax and its kin along {axis}.
 extern const OpDef kReduceMax;
 extern const OpDef kReduceSum;
+extern const OpDef kScaledSum;  // {axes, keepdims, factor}
+extern const OpDef kSumOfSquares;
 extern const OpDef kRotary;  // (x, cos, sin) {axis, inverse}
 extern const OpDef kArgMax;  // {axis}: int32, lowest index among equals
 extern const OpDef kLogSoftmax;
@@ -44,10 +46,11 @@ extern const OpDef kCrossentropy;  // (x, labels) -> [..]; 0 if out of range
 extern const OpDef
     kCrossentropyGradient;  // (x, labels, d [.., 1] or {d}) -> [.., c] (dtype); d: of its negative
 
-// Attention and what its gradients need: graph/attention_options.h.
-extern const OpDef kAttention;        // (q, k, v, (mask), (step), (shift)) -> [b, t, g, r, e]
-extern const OpDef kAttentionLogSum;  // as kAttention -> [b, t, g, r]
-extern const OpDef kAttentionQueryGradient;  // (q, k, v, dy, log_sum, delta, (mask), ..)
+// Attention and what its gradients need: graph/attention_options.h, which lists the operands that
+// may follow, from the mask to the segments.
+extern const OpDef kAttention;               // (q, k, v, ..) -> [b, t, g, r, e]
+extern const OpDef kAttentionLogSum;         // as kAttention -> [b, t, g, r]
+extern const OpDef kAttentionQueryGradient;  // (q, k, v, dy, log_sum, delta, ..)
 extern const OpDef kAttentionKeyGradient;
 extern const OpDef kAttentionValueGradient;
 
@@ -64,8 +67,6 @@ extern const OpDef kConvolutionBackwardData;    // (dy, w): extents of x
 extern const OpDef kConvolutionBackwardFilter;  // (x, dy): extents of w
 extern const OpDef kMaxPool;                    // {window, strides, padding, extents}
 extern const OpDef kMaxPoolInput;               // (x, dy)
-extern const OpDef kScaledSum;                  // {axes, keepdims, factor}
-extern const OpDef kSumOfSquares;
 extern const OpDef kSumPool;
 extern const OpDef kSumPoolInput;
 extern const OpDef kPad;  // {low, shape}: zeros around; negative: cuts

@@ -3,9 +3,10 @@
 #include "graph/graph.h"
 #include "target.h"
 
-/// What can be computed row by row in the pass that reads it, so that the whole of it is never
-/// there.
 namespace meshwork {
+
+// What can be computed row by row in the pass that reads it, so that the whole of it is never
+// there.
 
 /// An eighth of a cache; larger values are not in it from one node to the next. 0: the target has
 /// no cache in which rows would stay until the pass over them is done.

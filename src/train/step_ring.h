@@ -16,7 +16,8 @@ namespace meshwork {
 /// numbers, or when all blocks are in use.
 class StepRing {
  public:
-  /// What a step has left: its number, and its results in the order in which they were asked for.
+  /// What a step has left: its results in the order in which they were asked for; `batch`: how many
+  /// samples it was over.
   using Finished = std::function<void(std::int64_t batch, std::span<const float> results)>;
 
   /// `finished` is told of every step, in order. `given` and `left` are the most bytes that go to
