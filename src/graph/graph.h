@@ -107,6 +107,8 @@ struct Graph {
   const Shape& global_shape(ValueId id) const {
     return regions.empty() ? type(id).shape : regions[id].global;
   }
+  /// The value with all its elements, wherever they are.
+  TensorType global_type(ValueId id) const { return {type(id).dtype, global_shape(id)}; }
   /// Appends to a local program.
   ValueId append(Node node, Region region) {
     regions.push_back(std::move(region));

@@ -20,7 +20,7 @@ ValueId draw(GraphBuilder& b, const TokenMask& mask, std::string_view what, Shap
 
 /// 1 where x is below `limit`, else 0.
 ValueId below(GraphBuilder& b, ValueId x, double limit) {
-  return b.add(ops::kGreater, {ops::constant(b, limit), x});
+  return ops::greater(b, ops::constant(b, limit), x);
 }
 
 /// 1 for the tokens that are to be found, else 0.
@@ -28,8 +28,8 @@ ValueId chosen_of(GraphBuilder& b, const TokenMask& mask, ValueId numbers) {
   const ValueId u = draw(b, mask, "mask_tokens/chosen", b.shape(numbers));
   ValueId chosen = below(b, u, mask.mask_selection_rate);
   for (const std::int64_t id : mask.unselectable_token_ids) {
-    const ValueId same = b.add(ops::kEqual, {numbers, ops::constant(b, static_cast<double>(id))});
-    chosen = b.add(ops::kSelect, {same, ops::constant_like(b, 0.0, chosen), chosen});
+    const ValueId same = ops::equal(b, numbers, ops::constant(b, static_cast<double>(id)));
+    chosen = ops::select(b, same, ops::constant_like(b, 0.0, chosen), chosen);
   }
   return chosen;
 }
@@ -38,10 +38,10 @@ ValueId chosen_of(GraphBuilder& b, const TokenMask& mask, ValueId numbers) {
 ValueId disguised(GraphBuilder& b, const TokenMask& mask, ValueId numbers) {
   const Shape shape = b.shape(numbers);
   const auto tokens = static_cast<double>(mask.vocabulary_size);
-  const ValueId any = b.add(ops::kFloor, {draw(b, mask, "mask_tokens/any", shape, tokens)});
+  const ValueId any = ops::floor(b, draw(b, mask, "mask_tokens/any", shape, tokens));
   const ValueId way = draw(b, mask, "mask_tokens/way", shape);
   const double changed_rate = mask.mask_token_rate + mask.random_token_rate;
-  const ValueId changed = b.add(ops::kSelect, {below(b, way, changed_rate), any, numbers});
+  const ValueId changed = ops::select(b, below(b, way, changed_rate), any, numbers);
   const auto id = static_cast<double>(mask.mask_token_id);
   return b.add(ops::kSelect,
                {below(b, way, mask.mask_token_rate), ops::constant_like(b, id, numbers), changed});

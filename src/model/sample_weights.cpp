@@ -43,7 +43,7 @@ ValueId class_numbers(GraphBuilder& b, ValueId labels, ValueId predictions,
   const ValueId flat = shape.size() == 2 ? ops::reshape(b, labels, {shape[0]}) : labels;
   const ValueId number = ops::cast(b, flat, DType::kFloat32);
   if (b.type(labels).dtype != DType::kFloat32) return number;
-  return b.add(ops::kFloor, {ops::shift(b, number, 0.5)});
+  return ops::floor(b, ops::shift(b, number, 0.5));
 }
 
 ValueId weights_of_classes(GraphBuilder& b, const config::ClassWeights& given, ValueId labels,
@@ -56,9 +56,8 @@ ValueId weights_of_classes(GraphBuilder& b, const config::ClassWeights& given, V
       fail_at(given.at, "class_weight names class {}, but the classes are 0 to {}", number,
               classes - 1);
     }
-    const ValueId is_class =
-        b.add(ops::kEqual, {numbers, ops::constant(b, static_cast<double>(number))});
-    weights = b.add(ops::kSelect, {is_class, ops::constant(b, weight), weights});
+    const ValueId is_class = ops::equal(b, numbers, ops::constant(b, static_cast<double>(number)));
+    weights = ops::select(b, is_class, ops::constant(b, weight), weights);
   }
   return weights;
 }

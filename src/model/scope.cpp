@@ -164,7 +164,7 @@ ValueId Scope::last_row(const std::string& name, const TensorType& row) {
   const ValueId places =
       b.add(ops::kIota, {},
             {{"dim", std::int64_t{1}}, {"dtype", "float32"}, {"shape", Shape{1, context}}});
-  const ValueId is_it = b.add(ops::kEqual, {ops::shift(b, start, -1), places});
+  const ValueId is_it = ops::equal(b, ops::shift(b, start, -1), places);
   Shape spread(rows.size(), 1);
   spread[0] = batch;
   spread[1] = context;

@@ -39,11 +39,11 @@ ValueId split(GraphBuilder& b, std::span<const ValueId> inputs, const Attrs& att
   };
   Shape line(b.shape(x).size(), 1);
   line[static_cast<std::size_t>(axis)] = extent;
-  const ValueId is_max = b.add(kEqual, {x, reduce_max(b, x, {axis}, true)});
+  const ValueId is_max = equal(b, x, reduce_max(b, x, {axis}, true));
   const ValueId index = b.add(kIota, {}, {{"dim", axis}, {"dtype", "int32"}, {"shape", line}});
   const ValueId last = number(extent - 1);
   const ValueId from_end = subtract(b, last, index);
-  const ValueId candidates = b.add(kSelect, {is_max, from_end, number(0)});
+  const ValueId candidates = select(b, is_max, from_end, number(0));
   return subtract(b, last, reduce_max(b, candidates, {axis}, false));
 }
 

@@ -17,7 +17,7 @@ std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {
   const std::vector<ValueId> inputs = b.node(self).inputs;
   Shape column = b.shape(dy);
   column.push_back(1);
-  const ValueId d = reshape(b, b.add(kNegate, {dy}), std::move(column));
+  const ValueId d = reshape(b, negate(b, dy), std::move(column));
   return {b.add(kCrossentropyGradient, {inputs[0], inputs[1], d}), kNoValue};
 }
 

@@ -54,7 +54,7 @@ std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {
   const EquationText e = split_equation(node.attrs.text("equation"));
   const ValueId x = node.inputs[0], w = node.inputs[1], bias = node.inputs[2];
   if (node.attrs.flag("relu")) {
-    dy = multiply(b, dy, cast(b, b.add(kGreater, {self, zeros_like(b, self)}), b.type(dy).dtype));
+    dy = multiply(b, dy, cast(b, greater(b, self, zeros_like(b, self)), b.type(dy).dtype));
   }
   return {einsum(b, dy, w, e.y + ", " + e.w + " -> " + e.x),
           einsum(b, x, dy, e.x + ", " + e.y + " -> " + e.w), sum_to(b, dy, b.shape(bias))};

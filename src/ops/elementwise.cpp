@@ -155,6 +155,26 @@ ValueId add(GraphBuilder& b, ValueId x, ValueId y) { return b.add(kAdd, {x, y});
 ValueId subtract(GraphBuilder& b, ValueId x, ValueId y) { return b.add(kSubtract, {x, y}); }
 ValueId multiply(GraphBuilder& b, ValueId x, ValueId y) { return b.add(kMultiply, {x, y}); }
 ValueId divide(GraphBuilder& b, ValueId x, ValueId y) { return b.add(kDivide, {x, y}); }
+ValueId maximum(GraphBuilder& b, ValueId x, ValueId y) { return b.add(kMaximum, {x, y}); }
+ValueId minimum(GraphBuilder& b, ValueId x, ValueId y) { return b.add(kMinimum, {x, y}); }
+ValueId power(GraphBuilder& b, ValueId x, ValueId y) { return b.add(kPower, {x, y}); }
+ValueId equal(GraphBuilder& b, ValueId x, ValueId y) { return b.add(kEqual, {x, y}); }
+ValueId greater(GraphBuilder& b, ValueId x, ValueId y) { return b.add(kGreater, {x, y}); }
+ValueId greater_equal(GraphBuilder& b, ValueId x, ValueId y) {
+  return b.add(kGreaterEqual, {x, y});
+}
+
+ValueId select(GraphBuilder& b, ValueId condition, ValueId x, ValueId y) {
+  return b.add(kSelect, {condition, x, y});
+}
+
+ValueId negate(GraphBuilder& b, ValueId x) { return b.add(kNegate, {x}); }
+ValueId abs(GraphBuilder& b, ValueId x) { return b.add(kAbs, {x}); }
+ValueId square(GraphBuilder& b, ValueId x) { return b.add(kSquare, {x}); }
+ValueId sqrt(GraphBuilder& b, ValueId x) { return b.add(kSqrt, {x}); }
+ValueId exp(GraphBuilder& b, ValueId x) { return b.add(kExp, {x}); }
+ValueId log(GraphBuilder& b, ValueId x) { return b.add(kLog, {x}); }
+ValueId floor(GraphBuilder& b, ValueId x) { return b.add(kFloor, {x}); }
 
 ValueId scale(GraphBuilder& b, ValueId x, double factor) {
   return multiply(b, x, constant_like(b, factor, x));
@@ -167,8 +187,8 @@ ValueId shift(GraphBuilder& b, ValueId x, double offset) {
 ValueId one_minus(GraphBuilder& b, ValueId x) { return subtract(b, constant_like(b, 1.0, x), x); }
 
 ValueId clip(GraphBuilder& b, ValueId x, double low, double high) {
-  const ValueId raised = b.add(kMaximum, {x, constant_like(b, low, x)});
-  return b.add(kMinimum, {raised, constant_like(b, high, x)});
+  const ValueId raised = maximum(b, x, constant_like(b, low, x));
+  return minimum(b, raised, constant_like(b, high, x));
 }
 
 }  // namespace meshwork::ops

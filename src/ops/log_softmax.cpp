@@ -10,7 +10,7 @@ std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {
   const std::int64_t axis = b.node(self).attrs.integer("axis");
   // dx = dy - exp(y) sum(dy)
   const ValueId sum = reduce_sum(b, dy, {axis}, true);
-  const ValueId softmax = b.add(kExp, {self});
+  const ValueId softmax = exp(b, self);
   return {subtract(b, dy, multiply(b, softmax, sum))};
 }
 
@@ -18,8 +18,8 @@ ValueId split(GraphBuilder& b, std::span<const ValueId> inputs, const Attrs& att
   const std::int64_t axis = attrs.integer("axis");
   const ValueId max = reduce_max(b, inputs[0], {axis}, true);
   const ValueId shifted = subtract(b, inputs[0], max);
-  const ValueId sum = reduce_sum(b, b.add(kExp, {shifted}), {axis}, true);
-  return subtract(b, shifted, b.add(kLog, {sum}));
+  const ValueId sum = reduce_sum(b, exp(b, shifted), {axis}, true);
+  return subtract(b, shifted, log(b, sum));
 }
 
 }  // namespace

@@ -122,6 +122,21 @@ ValueId add(GraphBuilder& b, ValueId x, ValueId y);
 ValueId subtract(GraphBuilder& b, ValueId x, ValueId y);
 ValueId multiply(GraphBuilder& b, ValueId x, ValueId y);
 ValueId divide(GraphBuilder& b, ValueId x, ValueId y);
+ValueId maximum(GraphBuilder& b, ValueId x, ValueId y);
+ValueId minimum(GraphBuilder& b, ValueId x, ValueId y);
+ValueId power(GraphBuilder& b, ValueId x, ValueId y);
+ValueId equal(GraphBuilder& b, ValueId x, ValueId y);  ///< 1 or 0
+ValueId greater(GraphBuilder& b, ValueId x, ValueId y);
+ValueId greater_equal(GraphBuilder& b, ValueId x, ValueId y);
+/// x where the condition is not 0, else y.
+ValueId select(GraphBuilder& b, ValueId condition, ValueId x, ValueId y);
+ValueId negate(GraphBuilder& b, ValueId x);
+ValueId abs(GraphBuilder& b, ValueId x);
+ValueId square(GraphBuilder& b, ValueId x);
+ValueId sqrt(GraphBuilder& b, ValueId x);
+ValueId exp(GraphBuilder& b, ValueId x);
+ValueId log(GraphBuilder& b, ValueId x);
+ValueId floor(GraphBuilder& b, ValueId x);
 ValueId scale(GraphBuilder& b, ValueId x, double factor);  ///< x * factor
 ValueId shift(GraphBuilder& b, ValueId x, double offset);  ///< x + offset
 ValueId one_minus(GraphBuilder& b, ValueId x);             ///< 1 - x

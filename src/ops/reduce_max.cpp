@@ -10,7 +10,7 @@ std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {
   const ValueId x = node.inputs[0];
   const Shape kept = kept_shape(b.shape(x), node.attrs);
   const ValueId max = reshape(b, self, kept);
-  const ValueId is_max = b.add(kEqual, {x, max});
+  const ValueId is_max = equal(b, x, max);
   const ValueId count = reduce_sum(b, is_max, node.attrs.integers("axes"), true);
   const ValueId share = divide(b, reshape(b, dy, kept), count);
   return {multiply(b, is_max, share)};

@@ -10,7 +10,7 @@ namespace {
 std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {
   const std::int64_t axis = b.node(self).attrs.integer("axis");
   // dx = s (dy - sum(s dy) / sum(s)) on the support s = [y > 0], which is never empty
-  const ValueId support = b.add(kGreater, {self, constant_like(b, 0.0, self)});
+  const ValueId support = greater(b, self, constant_like(b, 0.0, self));
   const ValueId sum = reduce_sum(b, multiply(b, support, dy), {axis}, true);
   const ValueId count = reduce_sum(b, support, {axis}, true);
   const ValueId mean = divide(b, sum, count);

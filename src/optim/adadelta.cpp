@@ -8,13 +8,13 @@ namespace {
 
 ValueId update(WeightUpdate& u, double rho, double epsilon) {
   GraphBuilder& b = u.builder();
-  const auto root = [&](ValueId x) { return b.add(ops::kSqrt, {ops::shift(b, x, epsilon)}); };
-  const ValueId square = b.add(ops::kSquare, {u.gradient()});
+  const auto root = [&](ValueId x) { return ops::sqrt(b, ops::shift(b, x, epsilon)); };
+  const ValueId square = ops::square(b, u.gradient());
   const ValueId gradients = decayed_average(u, u.slot("accumulated_grad"), square, rho);
   const ValueId increments = u.slot("accumulated_delta_var");
   const ValueId scaled = ops::multiply(b, root(increments), u.gradient());
   const ValueId step = ops::divide(b, scaled, root(gradients));
-  decayed_average(u, increments, b.add(ops::kSquare, {step}), rho);
+  decayed_average(u, increments, ops::square(b, step), rho);
   return ops::subtract(b, u.weight(), ops::multiply(b, step, u.learning_rate()));
 }
 

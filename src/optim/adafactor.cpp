@@ -22,13 +22,13 @@ struct Arguments {
 ValueId rms(GraphBuilder& b, ValueId x) {
   std::vector<std::int64_t> axes(b.shape(x).size());
   std::iota(axes.begin(), axes.end(), 0);
-  return b.add(ops::kSqrt, {ops::reduce_mean(b, b.add(ops::kSquare, {x}), axes, false)});
+  return ops::sqrt(b, ops::reduce_mean(b, ops::square(b, x), axes, false));
 }
 
 /// The greatest learning rate of this update: 1 / sqrt(t).
 ValueId relative_rate(WeightUpdate& u) {
   GraphBuilder& b = u.builder();
-  return ops::divide(b, ops::constant(b, 1.0), b.add(ops::kSqrt, {u.step()}));
+  return ops::divide(b, ops::constant(b, 1.0), ops::sqrt(b, u.step()));
 }
 
 /// The average of x, which the slot takes.
@@ -65,22 +65,22 @@ ValueId divide_by_factors(WeightUpdate& u, ValueId square, const Arguments& args
   const ValueId relative = ops::divide(b, r, ops::reduce_mean(b, r, {rank - 2}, true));
   const ValueId row = spread(relative, rank - 1);
   u.update_slot(u.slot("velocity"), ops::multiply(b, row, c));
-  const auto root = [&](ValueId x) { return b.add(ops::kSqrt, {x}); };
-  return ops::divide(b, u.gradient(), ops::multiply(b, root(row), root(c)));
+  const ValueId root_of_row = ops::sqrt(b, row), root_of_column = ops::sqrt(b, c);
+  return ops::divide(b, u.gradient(), ops::multiply(b, root_of_row, root_of_column));
 }
 
 ValueId direction(WeightUpdate& u, const Arguments& args) {
   GraphBuilder& b = u.builder();
-  const ValueId square = ops::shift(b, b.add(ops::kSquare, {u.gradient()}), args.epsilon_1);
+  const ValueId square = ops::shift(b, ops::square(b, u.gradient()), args.epsilon_1);
   if (u.shape().size() >= 2) return divide_by_factors(u, square, args);
   const ValueId v = average(u, u.slot("velocity"), square, args);
-  return ops::divide(b, u.gradient(), b.add(ops::kSqrt, {v}));
+  return ops::divide(b, u.gradient(), ops::sqrt(b, v));
 }
 
 ValueId update(WeightUpdate& u, const Arguments& args) {
   GraphBuilder& b = u.builder();
   const auto greater = [&](ValueId x, double least) {
-    return b.add(ops::kMaximum, {x, ops::constant(b, least)});
+    return ops::maximum(b, x, ops::constant(b, least));
   };
   const ValueId step = direction(u, args);
   const ValueId excess = ops::divide(b, rms(b, step), ops::constant(b, args.clip_threshold));

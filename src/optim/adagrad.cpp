@@ -8,9 +8,9 @@ namespace {
 ValueId update(WeightUpdate& u, double initial, double epsilon) {
   GraphBuilder& b = u.builder();
   const ValueId old = u.slot("accumulator", initial);
-  const ValueId sum = ops::add(b, old, b.add(ops::kSquare, {u.gradient()}));
+  const ValueId sum = ops::add(b, old, ops::square(b, u.gradient()));
   u.update_slot(old, sum);
-  const ValueId root = b.add(ops::kSqrt, {ops::shift(b, sum, epsilon)});
+  const ValueId root = ops::sqrt(b, ops::shift(b, sum, epsilon));
   const ValueId step = ops::multiply(b, u.gradient(), u.learning_rate());
   return ops::subtract(b, u.weight(), ops::divide(b, step, root));
 }

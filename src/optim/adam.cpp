@@ -9,7 +9,7 @@ namespace {
 
 ValueId corrected_rate(WeightUpdate& u, const AdamArguments& args, double rate) {
   GraphBuilder& b = u.builder();
-  const ValueId root = b.add(ops::kSqrt, {one_minus_power(u, args.beta_2)});
+  const ValueId root = ops::sqrt(b, one_minus_power(u, args.beta_2));
   const ValueId rest = one_minus_power(u, args.beta_1);
   ValueId learning_rate = u.learning_rate();
   if (rate != 1) learning_rate = ops::scale(b, learning_rate, rate);
@@ -22,14 +22,14 @@ ValueId update_by_adam(WeightUpdate& u, const AdamArguments& args, double rate) 
   GraphBuilder& b = u.builder();
   const ValueId alpha = corrected_rate(u, args, rate);
   const ValueId m = moving_average(u, u.slot("momentum"), u.gradient(), args.beta_1);
-  const ValueId square = b.add(ops::kSquare, {u.gradient()});
+  const ValueId square = ops::square(b, u.gradient());
   ValueId v = moving_average(u, u.slot("velocity"), square, args.beta_2);
   if (args.amsgrad) {
     const ValueId greatest = u.slot("velocity_hat");
-    v = b.add(ops::kMaximum, {greatest, v});
+    v = ops::maximum(b, greatest, v);
     u.update_slot(greatest, v);
   }
-  const ValueId denominator = ops::shift(b, b.add(ops::kSqrt, {v}), args.epsilon);
+  const ValueId denominator = ops::shift(b, ops::sqrt(b, v), args.epsilon);
   return ops::subtract(b, u.weight(), ops::divide(b, ops::multiply(b, m, alpha), denominator));
 }
 

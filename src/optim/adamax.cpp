@@ -11,7 +11,7 @@ ValueId update(WeightUpdate& u, const AdamArguments& args) {
   const ValueId m = moving_average(u, u.slot("momentum"), u.gradient(), args.beta_1);
   const ValueId old = u.slot("norm");
   const ValueId kept = ops::scale(b, old, args.beta_2);
-  const ValueId norm = b.add(ops::kMaximum, {kept, b.add(ops::kAbs, {u.gradient()})});
+  const ValueId norm = ops::maximum(b, kept, ops::abs(b, u.gradient()));
   u.update_slot(old, norm);
   const ValueId rate = ops::divide(b, u.learning_rate(), one_minus_power(u, args.beta_1));
   const ValueId step = ops::divide(b, ops::multiply(b, m, rate), ops::shift(b, norm, args.epsilon));

@@ -20,7 +20,7 @@ void read_average(config::Reader& args, CommonArguments& common) {
 void clip_norm(WeightUpdate& update, double c) {
   GraphBuilder& b = update.builder();
   const ValueId limit = ops::constant(b, c);
-  const ValueId greater = b.add(ops::kMaximum, {norm(b, update.gradient()), limit});
+  const ValueId greater = ops::maximum(b, norm(b, update.gradient()), limit);
   const ValueId factor = ops::divide(b, limit, greater);
   update.set_gradient(ops::multiply(b, update.gradient(), factor));
 }
@@ -38,9 +38,9 @@ void clip_global_norm(std::span<WeightUpdate> updates, double c) {
   for (WeightUpdate& update : updates.subspan(1)) {
     sum = ops::add(b, sum, sum_of_squares(b, update.gradient()));
   }
-  const ValueId norm = b.add(ops::kSqrt, {sum});
+  const ValueId norm = ops::sqrt(b, sum);
   const ValueId inverse = ops::divide(b, ops::constant(b, 1.0), norm);
-  const ValueId least = b.add(ops::kMinimum, {inverse, ops::constant(b, 1 / c)});
+  const ValueId least = ops::minimum(b, inverse, ops::constant(b, 1 / c));
   const ValueId zero_or_nan = ops::subtract(b, norm, norm);
   const ValueId factor = ops::add(b, ops::scale(b, least, c), zero_or_nan);
   for (WeightUpdate& update : updates) {

@@ -16,15 +16,15 @@ struct Arguments {
 };
 
 ValueId power_of(GraphBuilder& b, ValueId x, double power) {
-  if (power == 0.5) return b.add(ops::kSqrt, {x});
-  return b.add(ops::kPower, {x, ops::constant(b, power)});
+  if (power == 0.5) return ops::sqrt(b, x);
+  return ops::power(b, x, ops::constant(b, power));
 }
 
 ValueId update(WeightUpdate& u, const Arguments& args) {
   GraphBuilder& b = u.builder();
   const ValueId rate = u.learning_rate();
   const ValueId old_sum = u.slot("accumulator", args.initial);
-  const ValueId sum = ops::add(b, old_sum, b.add(ops::kSquare, {u.gradient()}));
+  const ValueId sum = ops::add(b, old_sum, ops::square(b, u.gradient()));
   u.update_slot(old_sum, sum);
   const ValueId root = power_of(b, sum, args.power);
 

@@ -11,19 +11,19 @@ ValueId trust_ratio(GraphBuilder& b, ValueId weight, ValueId step) {
   const ValueId one = ops::constant(b, 1.0);
   const ValueId of_weight = norm(b, weight);
   const ValueId of_step = norm(b, step);
-  const ValueId has_step = b.add(ops::kGreater, {of_step, zero});
-  const ValueId has_weight = b.add(ops::kGreater, {of_weight, zero});
-  const ValueId divisor = b.add(ops::kSelect, {has_step, of_step, one});
-  const ValueId dividend = b.add(ops::kSelect, {has_step, of_weight, one});
-  return b.add(ops::kSelect, {has_weight, ops::divide(b, dividend, divisor), one});
+  const ValueId has_step = ops::greater(b, of_step, zero);
+  const ValueId has_weight = ops::greater(b, of_weight, zero);
+  const ValueId divisor = ops::select(b, has_step, of_step, one);
+  const ValueId dividend = ops::select(b, has_step, of_weight, one);
+  return ops::select(b, has_weight, ops::divide(b, dividend, divisor), one);
 }
 
 ValueId update(WeightUpdate& u, const AdamArguments& args) {
   GraphBuilder& b = u.builder();
   const ValueId m = moving_average(u, u.slot("momentum"), u.gradient(), args.beta_1);
-  const ValueId square = b.add(ops::kSquare, {u.gradient()});
+  const ValueId square = ops::square(b, u.gradient());
   const ValueId v = moving_average(u, u.slot("velocity"), square, args.beta_2);
-  const ValueId root = b.add(ops::kSqrt, {ops::divide(b, v, one_minus_power(u, args.beta_2))});
+  const ValueId root = ops::sqrt(b, ops::divide(b, v, one_minus_power(u, args.beta_2)));
   const ValueId mean = ops::divide(b, m, one_minus_power(u, args.beta_1));
   const ValueId step = ops::divide(b, mean, ops::shift(b, root, args.epsilon));
   const ValueId rate = ops::multiply(b, trust_ratio(b, u.weight(), step), u.learning_rate());

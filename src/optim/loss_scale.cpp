@@ -30,7 +30,7 @@ ValueId zero_if_finite(GraphBuilder& b, ValueId x) {
   // What rounds to infinity in float16, here does so in float32: 2^128 / 65520.
   constexpr double kToTheEnd = 0x1p128 / 65520;
   // No part of a sum over devices passes the absolute value: what they are together counts.
-  ValueId size = b.add(ops::kAbs, {x});
+  ValueId size = ops::abs(b, x);
   if (is_of_float16(b, x)) size = ops::scale(b, size, kToTheEnd);
   ValueId zero = ops::subtract(b, size, size);
   const auto rank = static_cast<std::int64_t>(b.shape(x).size());
@@ -95,13 +95,13 @@ ValueId are_finite(GraphBuilder& b, std::span<const Update> gradients) {
     sum = sum == kNoValue ? zero : ops::add(b, sum, zero);
   }
   if (sum == kNoValue) return ops::constant(b, 1.0);
-  return b.add(ops::kEqual, {sum, ops::constant(b, 0.0)});
+  return ops::equal(b, sum, ops::constant(b, 0.0));
 }
 
 void update_where(GraphBuilder& b, ValueId condition, std::size_t first) {
   for (std::size_t i = first; i < b.graph().updates.size(); ++i) {
     const auto [variable, value] = b.graph().updates[i];
-    b.graph().updates[i].value = b.add(ops::kSelect, {condition, value, variable});
+    b.graph().updates[i].value = ops::select(b, condition, value, variable);
   }
 }
 
@@ -110,11 +110,11 @@ void update_scale(GraphBuilder& b, const LossScaling& scaling, ValueId finite, V
   const std::string path = loss_scale_paths(scaling)[0];
   const ValueId counter = kept_scalar(b, scaling.name, path, DType::kInt32, 0);
   const ValueId next = ops::add(b, counter, whole(b, 1));
-  const ValueId grows = b.add(ops::kEqual, {next, whole(b, scaling.growth_steps)});
+  const ValueId grows = ops::equal(b, next, whole(b, scaling.growth_steps));
   const ValueId goes_on = ops::multiply(b, finite, ops::one_minus(b, grows));
-  const ValueId grown = b.add(ops::kSelect, {grows, ops::scale(b, scale, 2), scale});
+  const ValueId grown = ops::select(b, grows, ops::scale(b, scale, 2), scale);
   const auto select = [&](ValueId condition, ValueId value, ValueId otherwise) {
-    return b.add(ops::kSelect, {condition, value, otherwise});
+    return ops::select(b, condition, value, otherwise);
   };
   auto& updates = b.graph().updates;
   updates.push_back({counter, select(goes_on, next, whole(b, 0))});

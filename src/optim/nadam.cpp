@@ -14,7 +14,7 @@ constexpr const char* kProduct = "u_product";
 ValueId momentum_at(WeightUpdate& u, double beta_1, double offset) {
   GraphBuilder& b = u.builder();
   const ValueId step = ops::shift(b, u.step(), offset);
-  const ValueId power = b.add(ops::kPower, {ops::constant(b, 0.96), step});
+  const ValueId power = ops::power(b, ops::constant(b, 0.96), step);
   return ops::scale(b, ops::one_minus(b, ops::scale(b, power, 0.5)), beta_1);
 }
 
@@ -27,13 +27,13 @@ ValueId update(WeightUpdate& u, const AdamArguments& args) {
   u.update_scalar(old_product, product);
 
   const ValueId m = moving_average(u, u.slot("momentum"), u.gradient(), args.beta_1);
-  const ValueId square = b.add(ops::kSquare, {u.gradient()});
+  const ValueId square = ops::square(b, u.gradient());
   const ValueId v = moving_average(u, u.slot("velocity"), square, args.beta_2);
   const ValueId of_m = ops::divide(b, next, ops::one_minus(b, ops::multiply(b, product, next)));
   const ValueId of_gradient = ops::divide(b, ops::one_minus(b, now), ops::one_minus(b, product));
   const ValueId mean =
       ops::add(b, ops::multiply(b, m, of_m), ops::multiply(b, u.gradient(), of_gradient));
-  const ValueId root = b.add(ops::kSqrt, {ops::divide(b, v, one_minus_power(u, args.beta_2))});
+  const ValueId root = ops::sqrt(b, ops::divide(b, v, one_minus_power(u, args.beta_2)));
   const ValueId step =
       ops::divide(b, ops::multiply(b, mean, u.learning_rate()), ops::shift(b, root, args.epsilon));
   return ops::subtract(b, u.weight(), step);

@@ -168,7 +168,7 @@ void update_or_keep(GraphBuilder& b, std::vector<WeightUpdate> updates, const Op
   for (auto update = all.begin() + begin; update != all.end(); ++update) {
     const auto otherwise = kept.find(update->variable);
     const ValueId old = otherwise == kept.end() ? update->variable : otherwise->second;
-    update->value = b.add(ops::kSelect, {updates_now, update->value, old});
+    update->value = ops::select(b, updates_now, update->value, old);
   }
 }
 

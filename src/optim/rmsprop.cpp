@@ -15,13 +15,13 @@ struct Arguments {
 
 ValueId update(WeightUpdate& u, const Arguments& args) {
   GraphBuilder& b = u.builder();
-  const ValueId square = b.add(ops::kSquare, {u.gradient()});
+  const ValueId square = ops::square(b, u.gradient());
   ValueId under_root = decayed_average(u, u.slot("velocity"), square, args.rho);
   if (args.centered) {
     const ValueId mean = decayed_average(u, u.slot("average_gradient"), u.gradient(), args.rho);
-    under_root = ops::subtract(b, under_root, b.add(ops::kSquare, {mean}));
+    under_root = ops::subtract(b, under_root, ops::square(b, mean));
   }
-  const ValueId root = b.add(ops::kSqrt, {ops::shift(b, under_root, args.epsilon)});
+  const ValueId root = ops::sqrt(b, ops::shift(b, under_root, args.epsilon));
   const ValueId rate = u.learning_rate();
   ValueId step = ops::divide(b, ops::multiply(b, u.gradient(), rate), root);
   if (args.momentum > 0) {

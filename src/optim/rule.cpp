@@ -141,10 +141,10 @@ ValueId one_minus_power(WeightUpdate& u, double beta) {
 ValueId sum_of_squares(GraphBuilder& b, ValueId x) {
   std::vector<std::int64_t> axes(b.shape(x).size());
   std::iota(axes.begin(), axes.end(), 0);
-  return ops::reduce_sum(b, b.add(ops::kSquare, {x}), std::move(axes), false);
+  return ops::reduce_sum(b, ops::square(b, x), std::move(axes), false);
 }
 
-ValueId norm(GraphBuilder& b, ValueId x) { return b.add(ops::kSqrt, {sum_of_squares(b, x)}); }
+ValueId norm(GraphBuilder& b, ValueId x) { return ops::sqrt(b, sum_of_squares(b, x)); }
 
 std::string read_optimizer_name(config::Reader& args, std::string_view fallback) {
   const std::string name = args.get("name", std::string(fallback));

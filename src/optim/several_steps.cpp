@@ -17,7 +17,7 @@ ValueId is_every(WeightUpdate& update, std::int64_t n, std::int64_t steps_per_up
   GraphBuilder& b = update.builder();
   ValueId updates = update.iteration();
   if (steps_per_update > 1) {
-    updates = b.add(ops::kFloor, {ops::divide(b, updates, constant(b, steps_per_update))});
+    updates = ops::floor(b, ops::divide(b, updates, constant(b, steps_per_update)));
   }
   return is_multiple(b, ops::shift(b, updates, 1.0), n);
 }
@@ -36,9 +36,9 @@ void want_as_accumulated(std::span<WeightUpdate> updates, const SeveralSteps& sl
 }  // namespace
 
 ValueId is_multiple(GraphBuilder& b, ValueId number, std::int64_t n) {
-  const ValueId times = b.add(ops::kFloor, {ops::divide(b, number, constant(b, n))});
+  const ValueId times = ops::floor(b, ops::divide(b, number, constant(b, n)));
   const ValueId whole = ops::multiply(b, times, constant(b, n));
-  return b.add(ops::kEqual, {number, whole});
+  return ops::equal(b, number, whole);
 }
 
 SeveralSteps add_slots(std::span<WeightUpdate> updates, const CommonArguments& common) {
@@ -90,7 +90,7 @@ ValueId track_average(WeightUpdate& update, ValueId average, ValueId weight,
   update.update_slot(average, next);
   if (!common.ema_overwrites) return weight;
   const ValueId now = is_every(update, *common.ema_overwrites, common.steps_per_update);
-  return b.add(ops::kSelect, {now, next, weight});
+  return ops::select(b, now, next, weight);
 }
 
 }  // namespace meshwork

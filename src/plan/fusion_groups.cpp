@@ -98,8 +98,7 @@ class FusionFinder {
     const Phase first = program_.node(input).phase, second = program_.node(id).phase;
     if (first == second) return true;
     return first == Phase::kBackward && second == Phase::kUpdate && target_.launch_bytes > 0 &&
-           num_bytes({program_.type(input).dtype, program_.global_shape(input)}) >=
-               target_.launch_bytes &&
+           num_bytes(program_.global_type(input)) >= target_.launch_bytes &&
            std::ranges::all_of(readers_.nodes(input), [&](ValueId reader) {
              return program_.node(reader).phase == Phase::kUpdate;
            });
@@ -112,8 +111,7 @@ class FusionFinder {
     for (const ValueId id : program_.ids()) {
       if (!is_column_sum(program_, id)) continue;
       const ValueId x = program_.node(id).inputs[0];
-      if (num_bytes({program_.type(x).dtype, program_.global_shape(x)}) < target_.launch_bytes)
-        continue;
+      if (num_bytes(program_.global_type(x)) < target_.launch_bytes) continue;
       if (join_columns(id, x)) continue;
       for (const ValueId reader : readers_.nodes(x)) {
         if (join_columns(id, reader)) break;

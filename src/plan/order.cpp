@@ -86,9 +86,7 @@ class Ordering {
     }
   }
 
-  std::int64_t global_bytes(ValueId id) const {
-    return num_bytes({graph_.type(id).dtype, graph_.global_shape(id)});
-  }
+  std::int64_t global_bytes(ValueId id) const { return num_bytes(graph_.global_type(id)); }
 
   bool is_copy_of_weight(ValueId id) const {
     const Node& node = graph_.node(id);

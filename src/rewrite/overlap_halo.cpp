@@ -89,9 +89,7 @@ class Splitter {
 
   /// Of whole tensors: parts of channels are no whole groups.
   DimRule global_rule(ValueId id) const {
-    const auto global = [&](ValueId value) {
-      return TensorType{program_.type(value).dtype, program_.global_shape(value)};
-    };
+    const auto global = [&](ValueId value) { return program_.global_type(value); };
     std::vector<TensorType> inputs;
     for (const ValueId input : node(id).inputs) inputs.push_back(global(input));
     const OpArgs args{.inputs = inputs, .attrs = node(id).attrs, .output = global(id)};

@@ -69,9 +69,7 @@ class Recomputing {
   bool is_large(ValueId id) const {
     return num_bytes({DType::kFloat32, program_.global_shape(id)}) > kFewBytes;
   }
-  std::int64_t bytes(ValueId id) const {
-    return num_bytes({program_.type(id).dtype, program_.global_shape(id)});
-  }
+  std::int64_t bytes(ValueId id) const { return num_bytes(program_.global_type(id)); }
   bool may_be_view(ValueId id) const { return node(id).op->view_offset != nullptr; }
 
   bool runs_in_passes(ValueId id) const { return is_fusible(program_, id); }
@@ -150,9 +148,7 @@ class Recomputing {
 
   /// Of all devices together, each part counted once; as many as take the time in float32.
   double flops_of_float32(ValueId id) const {
-    const auto global = [&](ValueId value) {
-      return TensorType{program_.type(value).dtype, program_.global_shape(value)};
-    };
+    const auto global = [&](ValueId value) { return program_.global_type(value); };
     std::vector<TensorType> types;
     for (const ValueId input : node(id).inputs) types.push_back(global(input));
     const double flops =

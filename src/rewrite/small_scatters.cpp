@@ -25,7 +25,7 @@ class Reducing {
 
  private:
   bool is_small(ValueId id) const {
-    return num_bytes({program_.type(id).dtype, program_.global_shape(id)}) <= target_.small_message;
+    return num_bytes(program_.global_type(id)) <= target_.small_message;
   }
 
   void reduce(ValueId id) {

@@ -13,11 +13,11 @@ constexpr double kSeluScale = 1.0507009873554804934;
 // x where x > 0, else alpha (exp(x / width) - 1)
 ValueId exponential_unit(GraphBuilder& b, ValueId x, double alpha, double width) {
   const ValueId zero = ops::constant_like(b, 0.0, x);
-  const ValueId positive = b.add(ops::kGreater, {x, zero});
-  ValueId below = b.add(ops::kSelect, {positive, zero, x});
+  const ValueId positive = ops::greater(b, x, zero);
+  ValueId below = ops::select(b, positive, zero, x);
   if (width != 1.0) below = ops::scale(b, below, 1 / width);
   const ValueId curve = ops::scale(b, expm1_negative(b, below), alpha);
-  return b.add(ops::kSelect, {positive, x, curve});
+  return ops::select(b, positive, x, curve);
 }
 
 Activation read_elu(config::Reader& args) {

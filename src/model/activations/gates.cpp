@@ -19,7 +19,7 @@ ValueId gelu(GraphBuilder& b, ValueId x) {
 
 // x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2
 ValueId approximate_gelu(GraphBuilder& b, ValueId x) {
-  const ValueId cube = ops::multiply(b, b.add(ops::kSquare, {x}), x);
+  const ValueId cube = ops::multiply(b, ops::square(b, x), x);
   const ValueId sum = ops::add(b, x, ops::scale(b, cube, 0.044715));
   const ValueId tanh = b.add(ops::kTanh, {ops::scale(b, sum, std::sqrt(2 / std::numbers::pi))});
   const ValueId half = ops::scale(b, x, 0.5);

@@ -13,8 +13,8 @@ ValueId expm1_negative(GraphBuilder& b, ValueId x) {
 }
 
 ValueId keep_above(GraphBuilder& b, ValueId x, double bound, double otherwise) {
-  const ValueId above = b.add(ops::kGreater, {x, ops::constant_like(b, bound, x)});
-  return b.add(ops::kSelect, {above, x, ops::constant_like(b, otherwise, x)});
+  const ValueId above = ops::greater(b, x, ops::constant_like(b, bound, x));
+  return ops::select(b, above, x, ops::constant_like(b, otherwise, x));
 }
 
 }  // namespace meshwork::activations

@@ -14,8 +14,8 @@ ValueId relu6(GraphBuilder& b, ValueId x) {
 
 // x where x >= 0, else slope x
 ValueId leaky_relu(GraphBuilder& b, ValueId x, double slope) {
-  const ValueId positive = b.add(ops::kGreaterEqual, {x, ops::constant_like(b, 0.0, x)});
-  return b.add(ops::kSelect, {positive, x, ops::scale(b, x, slope)});
+  const ValueId positive = ops::greater_equal(b, x, ops::constant_like(b, 0.0, x));
+  return ops::select(b, positive, x, ops::scale(b, x, slope));
 }
 
 struct ReluArguments {
@@ -29,8 +29,8 @@ struct ReluArguments {
 ValueId general_relu(GraphBuilder& b, ValueId x, const ReluArguments& args) {
   if (args.slope != 0 && !args.most && args.threshold == 0) return leaky_relu(b, x, args.slope);
   ValueId y = args.threshold == 0 ? relu(b, x) : keep_above(b, x, args.threshold, 0.0);
-  if (args.most && args.threshold < 0) y = b.add(ops::kMaximum, {y, ops::constant_like(b, 0.0, x)});
-  if (args.most) y = b.add(ops::kMinimum, {y, ops::constant_like(b, *args.most, x)});
+  if (args.most && args.threshold < 0) y = ops::maximum(b, y, ops::constant_like(b, 0.0, x));
+  if (args.most) y = ops::minimum(b, y, ops::constant_like(b, *args.most, x));
   if (args.slope == 0) return y;
   const ValueId below = ops::subtract(b, ops::constant_like(b, args.threshold, x), x);
   return ops::subtract(b, y, ops::scale(b, relu(b, below), args.slope));

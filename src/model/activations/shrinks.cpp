@@ -18,9 +18,8 @@ Activation read_soft_shrink(config::Reader& args) {
 Activation read_hard_shrink(config::Reader& args) {
   const double bound = args.get("threshold", 0.5, config::at_least(0));
   return [bound](GraphBuilder& b, ValueId x) {
-    const ValueId far =
-        b.add(ops::kGreater, {b.add(ops::kAbs, {x}), ops::constant_like(b, bound, x)});
-    return b.add(ops::kSelect, {far, x, ops::constant_like(b, 0.0, x)});
+    const ValueId far = b.add(ops::kGreater, {ops::abs(b, x), ops::constant_like(b, bound, x)});
+    return ops::select(b, far, x, ops::constant_like(b, 0.0, x));
   };
 }
 

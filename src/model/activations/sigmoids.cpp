@@ -8,13 +8,13 @@ namespace {
 
 // ln(1 / (1 + exp(-x)))
 ValueId log_sigmoid(GraphBuilder& b, ValueId x) {
-  const ValueId flipped = b.add(ops::kNegate, {x});
-  return b.add(ops::kNegate, {b.add(ops::kSoftplus, {flipped})});
+  const ValueId flipped = ops::negate(b, x);
+  return ops::negate(b, b.add(ops::kSoftplus, {flipped}));
 }
 
 // x / (1 + |x|)
 ValueId softsign(GraphBuilder& b, ValueId x) {
-  return ops::divide(b, x, ops::shift(b, b.add(ops::kAbs, {x}), 1.0));
+  return ops::divide(b, x, ops::shift(b, ops::abs(b, x), 1.0));
 }
 
 // (x + 1) / 2 within [-1, 1]

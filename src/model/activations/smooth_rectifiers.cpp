@@ -8,7 +8,7 @@ namespace {
 
 // (x + sqrt(x^2 + width)) / 2
 ValueId squareplus(GraphBuilder& b, ValueId x, double width) {
-  const ValueId root = b.add(ops::kSqrt, {ops::shift(b, b.add(ops::kSquare, {x}), width)});
+  const ValueId root = ops::sqrt(b, ops::shift(b, ops::square(b, x), width));
   return ops::scale(b, ops::add(b, x, root), 0.5);
 }
 
@@ -19,11 +19,11 @@ Activation read_squareplus(config::Reader& args) {
 
 // 0 up to -1, (x + 1)^2 / 4 up to 1, then x
 ValueId sparse_plus(GraphBuilder& b, ValueId x) {
-  const ValueId curve = ops::scale(b, b.add(ops::kSquare, {ops::shift(b, x, 1.0)}), 0.25);
-  const ValueId above = b.add(ops::kGreaterEqual, {x, ops::constant_like(b, 1.0, x)});
-  const ValueId inside = b.add(ops::kGreater, {x, ops::constant_like(b, -1.0, x)});
-  const ValueId bent = b.add(ops::kSelect, {inside, curve, ops::constant_like(b, 0.0, x)});
-  return b.add(ops::kSelect, {above, x, bent});
+  const ValueId curve = ops::scale(b, ops::square(b, ops::shift(b, x, 1.0)), 0.25);
+  const ValueId above = ops::greater_equal(b, x, ops::constant_like(b, 1.0, x));
+  const ValueId inside = ops::greater(b, x, ops::constant_like(b, -1.0, x));
+  const ValueId bent = ops::select(b, inside, curve, ops::constant_like(b, 0.0, x));
+  return ops::select(b, above, x, bent);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 Constraint read(config::Reader& args) {
   const double most = args.get("max_value", 2.0, config::at_least(0));
   return read_norm(args, [most](GraphBuilder& b, ValueId norm) {
-    return b.add(ops::kMinimum, {norm, ops::constant(b, most)});
+    return ops::minimum(b, norm, ops::constant(b, most));
   });
 }
 

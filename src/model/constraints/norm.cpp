@@ -22,8 +22,8 @@ Constraint read_norm(config::Reader& args, WantedNorm wanted) {
     std::vector<std::int64_t> axes(rank);
     std::iota(axes.begin(), axes.end(), 0);
     if (!takes_all) axes = read_axes(axis ? &*axis : nullptr, 0, rank);
-    const ValueId sum = ops::reduce_sum(b, b.add(ops::kSquare, {w}), axes, true);
-    const ValueId norm = b.add(ops::kSqrt, {sum});
+    const ValueId sum = ops::reduce_sum(b, ops::square(b, w), axes, true);
+    const ValueId norm = ops::sqrt(b, sum);
     const ValueId factor = ops::divide(b, wanted(b, norm), ops::shift(b, norm, kEpsilon));
     return ops::multiply(b, w, factor);
   };

@@ -20,9 +20,8 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   if (!scope.training() || rate == 0) return inputs[0];
   const double slope = 1 / std::sqrt((1 - rate) * (1 + rate * kBound * kBound));
   const ValueId u = draw_uniform(scope, stream, mask);
-  const ValueId keep = b.add(ops::kGreaterEqual, {u, ops::constant(b, rate)});
-  const ValueId kept =
-      b.add(ops::kSelect, {keep, inputs[0], ops::constant_like(b, kBound, inputs[0])});
+  const ValueId keep = ops::greater_equal(b, u, ops::constant(b, rate));
+  const ValueId kept = ops::select(b, keep, inputs[0], ops::constant_like(b, kBound, inputs[0]));
   return ops::shift(b, ops::scale(b, kept, slope), -slope * kBound * rate);
 }
 

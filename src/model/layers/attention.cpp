@@ -82,8 +82,7 @@ ValueId attend(Scope& scope, const Attended& x, ValueId scores, const Options& o
   GraphBuilder& b = scope.builder();
   const ValueId mask = score_mask(scope, x, options.is_causal);
   if (mask != kNoValue) {
-    scores = b.add(ops::kSelect,
-                   {mask, scores, ops::shift(b, scores, -hidden_by(b.type(scores).dtype))});
+    scores = ops::select(b, mask, scores, ops::shift(b, scores, -hidden_by(b.type(scores).dtype)));
   }
   ValueId weights = b.add(ops::kSoftmax, {scores}, {{"axis", 2}});
   weights = drop(scope, weights, options.dropout, options.stream, b.shape(weights));

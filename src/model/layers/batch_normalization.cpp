@@ -30,7 +30,7 @@ Statistics batch_statistics(GraphBuilder& b, ValueId x, std::int64_t axis) {
   const Attrs summed{{"axes", others}, {"keepdims", false}, {"dtype", "float32"}};
   const ValueId near = ops::scale(b, b.add(ops::kReduceSum, {x}, summed), part);
   const ValueId means = ops::scale(b, b.add(ops::kShiftedSums, {x, near}, {{"axis", axis}}), part);
-  const ValueId square = b.add(ops::kSquare, {ops::row(b, means, 1)});
+  const ValueId square = ops::square(b, ops::row(b, means, 1));
   // Rounding may take a variance of 0 below it.
   const ValueId variance = b.add(ops::kRelu, {ops::subtract(b, ops::row(b, means, 2), square)});
   return {ops::row(b, means, 0), variance};
@@ -50,7 +50,7 @@ Statistics masked_statistics(GraphBuilder& b, ValueId x, std::int64_t axis, Valu
   const ValueId mean =
       ops::divide(b, ops::reduce_sum(b, where(b, mask, wide, 0), others, true), count);
   const ValueId difference = where(b, mask, ops::subtract(b, wide, mean), 0);
-  const ValueId square = b.add(ops::kSquare, {difference});
+  const ValueId square = ops::square(b, difference);
   const ValueId variance = ops::divide(b, ops::reduce_sum(b, square, others, true), count);
   const Shape channels = {shape[static_cast<std::size_t>(axis)]};
   return {ops::reshape(b, mean, channels), ops::reshape(b, variance, channels)};

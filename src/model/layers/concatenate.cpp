@@ -33,7 +33,7 @@ void concatenate_masks(Scope& scope, std::span<const ValueId> inputs, std::int64
     return;
   }
   ValueId merged = masks[0];
-  for (const ValueId mask : masks) merged = b.add(ops::kMaximum, {merged, mask});
+  for (const ValueId mask : masks) merged = ops::maximum(b, merged, mask);
   scope.set_mask(merged);
 }
 

@@ -43,9 +43,9 @@ std::string names(std::size_t rank, std::int64_t axis, char letter, std::string&
 }
 
 ValueId normalized(GraphBuilder& b, ValueId x, std::int64_t axis) {
-  const ValueId sum = ops::reduce_sum(b, b.add(ops::kSquare, {x}), {axis}, true);
-  const ValueId square = b.add(ops::kMaximum, {sum, ops::constant_like(b, kLeastSquare, x)});
-  return ops::divide(b, x, b.add(ops::kSqrt, {square}));
+  const ValueId sum = ops::reduce_sum(b, ops::square(b, x), {axis}, true);
+  const ValueId square = ops::maximum(b, sum, ops::constant_like(b, kLeastSquare, x));
+  return ops::divide(b, x, ops::sqrt(b, square));
 }
 
 ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {

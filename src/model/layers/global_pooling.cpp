@@ -26,7 +26,7 @@ ValueId build_average_1d(Scope& scope, config::Reader& args, std::span<const Val
   const bool keepdims = args.get("keepdims", false);
   const ValueId sum = ops::reduce_sum(b, where(b, mask, inputs[0], 0), {1}, keepdims);
   const ValueId count = ops::reduce_sum(b, spread_mask(b, mask, inputs[0]), {1}, keepdims);
-  return ops::divide(b, sum, b.add(ops::kMaximum, {count, ops::constant(b, 1.0)}));
+  return ops::divide(b, sum, ops::maximum(b, count, ops::constant(b, 1.0)));
 }
 
 }  // namespace

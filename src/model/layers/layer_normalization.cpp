@@ -11,7 +11,7 @@ ValueId scale_by_deviation(Scope& scope, NormalizationArguments arguments, Value
                            const std::vector<std::int64_t>& axes) {
   GraphBuilder& b = scope.builder();
   const ValueId centered = ops::subtract(b, x, ops::reduce_mean(b, x, axes, true));
-  const ValueId square = b.add(ops::kSquare, {centered});
+  const ValueId square = ops::square(b, centered);
   const ValueId variance = ops::reduce_mean(b, square, axes, true);
   const ValueId y = ops::multiply(b, x, inverse_deviation(b, variance, arguments.epsilon));
   arguments.scale = true;

@@ -5,7 +5,7 @@
 namespace meshwork::layers {
 
 ValueId differs(GraphBuilder& b, ValueId x, double value) {
-  const ValueId same = b.add(ops::kEqual, {x, ops::constant_like(b, value, x)});
+  const ValueId same = ops::equal(b, x, ops::constant_like(b, value, x));
   const ValueId number = ops::cast(b, same, DType::kFloat32);
   return ops::one_minus(b, number);
 }
@@ -17,7 +17,7 @@ ValueId spread_mask(GraphBuilder& b, ValueId mask, ValueId x) {
 }
 
 ValueId choose(GraphBuilder& b, ValueId mask, ValueId x, ValueId other) {
-  return b.add(ops::kSelect, {spread_mask(b, mask, x), x, other});
+  return ops::select(b, spread_mask(b, mask, x), x, other);
 }
 
 ValueId where(GraphBuilder& b, ValueId mask, ValueId x, double other) {

@@ -48,7 +48,7 @@ std::vector<ValueId> masks_to_one_rank(Scope& scope, std::span<const ValueId> in
 ValueId any_counts(GraphBuilder& b, std::span<const ValueId> masks) {
   ValueId any = masks[0];
   for (const ValueId mask : masks.subspan(1)) {
-    any = any == kNoValue || mask == kNoValue ? kNoValue : b.add(ops::kMaximum, {any, mask});
+    any = any == kNoValue || mask == kNoValue ? kNoValue : ops::maximum(b, any, mask);
   }
   return any;
 }

@@ -121,7 +121,7 @@ class Experts {
     ValueId positions = ops::constant(b_, static_cast<double>(shape[0] * shape[1]));
     if (mask != kNoValue) {
       const ValueId counted = ops::reduce_sum(b_, mask, {0, 1}, false);
-      positions = b_.add(ops::kMaximum, {counted, ops::constant(b_, 1.0)});
+      positions = ops::maximum(b_, counted, ops::constant(b_, 1.0));
       counts = spread_mask(b_, mask, routing.chosen);
     }
     const auto mean = [&](ValueId x) {

@@ -47,7 +47,7 @@ ValueId draw_factors(Scope& scope, double rate, std::int64_t stream, const Shape
   GraphBuilder& b = scope.builder();
   if (!scope.training() || rate == 0) return kNoValue;
   const ValueId u = draw_uniform(scope, stream, mask);
-  const ValueId keep = b.add(ops::kGreaterEqual, {u, ops::constant(b, rate)});
+  const ValueId keep = ops::greater_equal(b, u, ops::constant(b, rate));
   return ops::cast(b, ops::scale(b, keep, 1 / (1 - rate)), dtype);
 }
 

@@ -62,13 +62,13 @@ ValueId scale_and_center(Scope& scope, const NormalizationArguments& normalizati
 ValueId standardize(GraphBuilder& b, ValueId x, const std::vector<std::int64_t>& axes,
                     double epsilon) {
   const ValueId centered = ops::subtract(b, x, ops::reduce_mean(b, x, axes, true));
-  const ValueId square = b.add(ops::kSquare, {centered});
+  const ValueId square = ops::square(b, centered);
   const ValueId variance = ops::reduce_mean(b, square, axes, true);
   return ops::multiply(b, centered, inverse_deviation(b, variance, epsilon));
 }
 
 ValueId inverse_deviation(GraphBuilder& b, ValueId variance, double epsilon) {
-  const ValueId deviation = b.add(ops::kSqrt, {ops::shift(b, variance, epsilon)});
+  const ValueId deviation = ops::sqrt(b, ops::shift(b, variance, epsilon));
   return ops::divide(b, ops::constant(b, 1.0), deviation);
 }
 

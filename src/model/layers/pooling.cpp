@@ -46,8 +46,8 @@ ValueId counts(GraphBuilder& b, const Windows& windows, const Shape& extents, st
   const ValueId begin = ops::shift(b, ops::scale(b, place, static_cast<double>(windows.strides[i])),
                                    -static_cast<double>(windows.before[i]));
   const ValueId end = ops::shift(b, begin, static_cast<double>(windows.window[i]));
-  const ValueId first = b.add(ops::kMaximum, {begin, ops::constant(b, 0.0)});
-  const ValueId last = b.add(ops::kMinimum, {end, ops::constant(b, extent)});
+  const ValueId first = ops::maximum(b, begin, ops::constant(b, 0.0));
+  const ValueId last = ops::minimum(b, end, ops::constant(b, extent));
   return ops::subtract(b, last, first);
 }
 

@@ -27,7 +27,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   const Shape shape = alpha_shape(args, b.shape(x));
   const auto initializer = read_initializer(args, "alpha_initializer", "zeros");
   const ValueId alpha = scope.variable("alpha", shape, initializer);
-  const ValueId below = b.add(ops::kRelu, {b.add(ops::kNegate, {x})});
+  const ValueId below = b.add(ops::kRelu, {ops::negate(b, x)});
   const ValueId above = b.add(ops::kRelu, {x});
   return ops::subtract(b, above, ops::multiply(b, below, alpha));
 }

@@ -226,7 +226,7 @@ class Layer {
     if (mask_ != kNoValue) {
       const ValueId mask = rows(b_, mask_, step, 1);
       const auto choose = [&](ValueId there, ValueId masked) {
-        return b_.add(ops::kSelect, {mask, there, masked});
+        return ops::select(b_, mask, there, masked);
       };
       for (std::size_t s = 0; s < next.size(); ++s) next[s] = choose(next[s], states[s]);
       output = options_.zeroes_masked ? choose(output, ops::constant_like(b_, 0, output)) : next[0];

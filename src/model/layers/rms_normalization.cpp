@@ -20,7 +20,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
     spread[dim] = shape[dim];
   }
   const ValueId scale = scope.variable("scale", extents, read_initializer("ones"));
-  const ValueId square = ops::reduce_mean(b, b.add(ops::kSquare, {x}), axes, true);
+  const ValueId square = ops::reduce_mean(b, ops::square(b, x), axes, true);
   const ValueId y = ops::multiply(b, x, inverse_deviation(b, square, epsilon));
   return ops::multiply(b, y, ops::reshape(b, scale, spread));
 }

@@ -105,7 +105,7 @@ double turning_feature(const Rope& rope, double rotations, double features) {
 ValueId yarn_frequencies(GraphBuilder& b, const Rope& rope, ValueId pair, double features) {
   const ValueId all = ops::constant(b, features);
   const ValueId share = ops::divide(b, ops::scale(b, pair, 2), all);
-  const ValueId period = b.add(ops::kPower, {ops::constant(b, rope.wavelength), share});
+  const ValueId period = ops::power(b, ops::constant(b, rope.wavelength), share);
   const ValueId one = ops::constant(b, 1.0);
   const ValueId fast = ops::divide(b, one, period);
   const ValueId slow = ops::divide(b, one, ops::scale(b, period, rope.factor));
@@ -119,8 +119,8 @@ ValueId yarn_frequencies(GraphBuilder& b, const Rope& rope, ValueId pair, double
   high = std::min(high, features - 1);
   const ValueId width = ops::constant(b, std::max(high - low, 0.001));
   const ValueId ramp = ops::divide(b, ops::shift(b, pair, -low), width);
-  const ValueId above = b.add(ops::kMaximum, {ramp, ops::constant(b, 0.0)});
-  const ValueId slow_share = b.add(ops::kMinimum, {above, one});
+  const ValueId above = ops::maximum(b, ramp, ops::constant(b, 0.0));
+  const ValueId slow_share = ops::minimum(b, above, one);
   const ValueId fast_share = ops::subtract(b, one, slow_share);
   const ValueId of_fast = ops::multiply(b, fast, fast_share);
   return ops::add(b, ops::multiply(b, slow, slow_share), of_fast);
@@ -144,7 +144,7 @@ ValueId frequencies(GraphBuilder& b, const Rope& rope, const Axes& axes, std::in
   const ValueId denominator = ops::constant(b, rope.denominator);
   const ValueId share = ops::divide(b, ops::scale(b, pair, 2), denominator);
   const ValueId plain =
-      b.add(ops::kPower, {ops::constant(b, rope.wavelength), b.add(ops::kNegate, {share})});
+      b.add(ops::kPower, {ops::constant(b, rope.wavelength), ops::negate(b, share)});
   if (rope.stretch == Stretch::kLlama) return llama_frequencies(b, rope, plain);
   const double power = rope.stretch == Stretch::kLinear ? 1 : count / std::max(1.0, count - 2);
   return ops::divide(b, plain, ops::constant(b, std::pow(rope.factor, power)));

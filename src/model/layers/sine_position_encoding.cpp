@@ -16,10 +16,10 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   const std::size_t rank = scope.decoding() ? shape.size() : 2;
   const ValueId step = places_along(scope, args, rank, rank - 2, shape[shape.size() - 2]);
   const ValueId feature = count_along(b, rank, rank - 1, shape.back());
-  const ValueId half = b.add(ops::kFloor, {ops::scale(b, feature, 0.5)});
+  const ValueId half = ops::floor(b, ops::scale(b, feature, 0.5));
   const ValueId even = ops::scale(b, half, 2);
   const ValueId share = ops::divide(b, even, ops::constant(b, static_cast<double>(shape.back())));
-  const ValueId timescale = b.add(ops::kPower, {ops::constant(b, 1 / wavelength), share});
+  const ValueId timescale = ops::power(b, ops::constant(b, 1 / wavelength), share);
   const ValueId angle = ops::multiply(b, step, timescale);
   const ValueId is_odd = ops::subtract(b, feature, even);
   const ValueId y =

@@ -12,9 +12,9 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   GraphBuilder& b = scope.builder();
   const ValueId x = inputs[0];
   const auto axes = read_axes(args.find("axis"), -1, b.shape(x).size());
-  const ValueId sum = ops::reduce_sum(b, b.add(ops::kSquare, {x}), axes, true);
-  const ValueId square = b.add(ops::kMaximum, {sum, ops::constant(b, kLeastSquare)});
-  return ops::divide(b, x, b.add(ops::kSqrt, {square}));
+  const ValueId sum = ops::reduce_sum(b, ops::square(b, x), axes, true);
+  const ValueId square = ops::maximum(b, sum, ops::constant(b, kLeastSquare));
+  return ops::divide(b, x, ops::sqrt(b, square));
 }
 
 }  // namespace

@@ -44,16 +44,16 @@ ValueId cubic(GraphBuilder& b, ValueId d, double c3, double c2, double c1, doubl
 /// Keys 1981 with a = -1/2, as in JAX
 ValueId cubic_weight(GraphBuilder& b, ValueId distance) {
   const auto at_least = [&](double bound) {
-    return b.add(ops::kGreaterEqual, {distance, ops::constant(b, bound)});
+    return ops::greater_equal(b, distance, ops::constant(b, bound));
   };
   const ValueId inner = cubic(b, distance, 1.5, -2.5, 0, 1);
   const ValueId outer = cubic(b, distance, -0.5, 2.5, -4, 2);
-  const ValueId weight = b.add(ops::kSelect, {at_least(1), outer, inner});
+  const ValueId weight = ops::select(b, at_least(1), outer, inner);
   return b.add(ops::kSelect, {at_least(2), ops::constant(b, 0.0), weight});
 }
 
 ValueId weight_at(GraphBuilder& b, const Interpolation& way, ValueId offset) {
-  return way.weight(b, b.add(ops::kAbs, {offset}));
+  return way.weight(b, ops::abs(b, offset));
 }
 
 /// How much of the weight of every result falls on elements of the image: 1 but near its ends.

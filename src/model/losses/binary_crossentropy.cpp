@@ -9,7 +9,7 @@ namespace {
 // -ln sigmoid(x) = softplus(-x), -ln(1 - sigmoid(x)) = softplus(x)
 ValueId from_logits_terms(GraphBuilder& b, ValueId y, ValueId x) {
   const ValueId not_y = ops::one_minus(b, y);
-  const ValueId yes = b.add(ops::kSoftplus, {b.add(ops::kNegate, {x})});
+  const ValueId yes = b.add(ops::kSoftplus, {ops::negate(b, x)});
   const ValueId no = b.add(ops::kSoftplus, {x});
   const ValueId first = ops::multiply(b, y, yes);
   return ops::add(b, first, ops::multiply(b, not_y, no));

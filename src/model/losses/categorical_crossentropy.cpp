@@ -11,7 +11,7 @@ Compared compare(const Comparison& c, bool from_logits, double smoothing) {
   const auto axis = static_cast<std::int64_t>(b.shape(labels).size()) - 1;
   const ValueId y = smoothed(b, labels, smoothing, static_cast<double>(b.shape(labels).back()));
   const ValueId terms = ops::multiply(b, y, log_probabilities(b, c.predictions, from_logits));
-  return {b.add(ops::kNegate, {ops::reduce_sum(b, terms, {axis}, false)})};
+  return {ops::negate(b, ops::reduce_sum(b, terms, {axis}, false))};
 }
 
 CompareFunction read(config::Reader& args) { return read_smoothed(args, compare); }

@@ -8,7 +8,7 @@ namespace {
 Compared compare(const Comparison& c, double q) {
   GraphBuilder& b = c.b;
   const ValueId p = b.add(ops::kTakeAlongAxis, {c.predictions, class_labels(c)});
-  const ValueId power = b.add(ops::kPower, {p, ops::constant(b, q)});
+  const ValueId power = ops::power(b, p, ops::constant(b, q));
   const ValueId values = ops::divide(b, ops::one_minus(b, power), ops::constant(b, q));
   return {values, kNoValue, ClassRange{b.shape(c.predictions).back(), {}}};
 }

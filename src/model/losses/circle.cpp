@@ -25,7 +25,7 @@ ValueId same_label(GraphBuilder& b, ValueId labels) {
 /// The logarithm of the sum of e^x of each row, of the elements in `mask`; of none a number that
 /// no other outweighs.
 ValueId log_sum(GraphBuilder& b, ValueId x, ValueId mask) {
-  const ValueId kept = b.add(ops::kSelect, {mask, x, ops::constant(b, -1e30)});
+  const ValueId kept = ops::select(b, mask, x, ops::constant(b, -1e30));
   const ValueId greatest = ops::reduce_max(b, kept, {1}, false);
   const ValueId log = b.add(ops::kLogSoftmax, {kept}, {{"axis", std::int64_t{1}}});
   return ops::subtract(b, greatest, ops::reduce_max(b, log, {1}, false));
@@ -45,19 +45,16 @@ Compared compare(const Comparison& c, const Arguments& args) {
     others =
         ops::subtract(b, same, b.add(ops::kIdentityMatrix, {}, {{"gain", 1.0}, {"shape", square}}));
   }
-  const auto at_least_zero = [&](ValueId x) {
-    return b.add(ops::kMaximum, {x, ops::constant(b, 0.0)});
-  };
+  const auto at_least_zero = [&](ValueId x) { return ops::maximum(b, x, ops::constant(b, 0.0)); };
   const ValueId d = at_least_zero(ops::one_minus(b, ops::einsum(b, e, e, "i k,j k->i j")));
   const ValueId pull =
       ops::multiply(b, ops::shift(b, d, args.margin), ops::shift(b, d, -args.margin));
-  const ValueId weight = at_least_zero(ops::shift(b, b.add(ops::kNegate, {d}), 1 + args.margin));
-  const ValueId push =
-      ops::multiply(b, weight, ops::shift(b, b.add(ops::kNegate, {d}), 1 - args.margin));
+  const ValueId weight = at_least_zero(ops::shift(b, ops::negate(b, d), 1 + args.margin));
+  const ValueId push = ops::multiply(b, weight, ops::shift(b, ops::negate(b, d), 1 - args.margin));
   const ValueId p = log_sum(b, ops::scale(b, pull, args.gamma), others);
   const ValueId n = log_sum(b, ops::scale(b, push, args.gamma), ops::one_minus(b, same));
   const ValueId values = b.add(ops::kSoftplus, {ops::add(b, p, n)});
-  return {values, b.add(ops::kGreater, {values, ops::constant(b, 0.0)})};
+  return {values, ops::greater(b, values, ops::constant(b, 0.0))};
 }
 
 CompareFunction read(config::Reader& args) {

@@ -7,12 +7,12 @@ namespace {
 
 ValueId normalized(GraphBuilder& b, ValueId x) {
   const auto axis = static_cast<std::int64_t>(b.shape(x).size()) - 1;
-  const ValueId sum = ops::reduce_sum(b, b.add(ops::kSquare, {x}), {axis}, true);
-  const ValueId square = b.add(ops::kMaximum, {sum, ops::constant(b, kEpsilon * kEpsilon)});
-  return ops::divide(b, x, b.add(ops::kSqrt, {square}));
+  const ValueId sum = ops::reduce_sum(b, ops::square(b, x), {axis}, true);
+  const ValueId square = ops::maximum(b, sum, ops::constant(b, kEpsilon * kEpsilon));
+  return ops::divide(b, x, ops::sqrt(b, square));
 }
 
-Compared compare(const Comparison& c) { return {c.b.add(ops::kNegate, {cosine_similarity(c)})}; }
+Compared compare(const Comparison& c) { return {ops::negate(c.b, cosine_similarity(c))}; }
 
 CompareFunction read(config::Reader& args) {
   refuse_axis(args);

@@ -32,18 +32,18 @@ ValueId smoothed(GraphBuilder& b, ValueId y, double smoothing, double classes) {
 ValueId binary_terms(GraphBuilder& b, ValueId y, ValueId x) {
   const ValueId one = ops::constant(b, 1.0);
   const ValueId p = clip_probability(b, x);
-  const ValueId yes = b.add(ops::kLog, {p});
-  const ValueId no = b.add(ops::kLog, {ops::subtract(b, one, p)});
+  const ValueId yes = ops::log(b, p);
+  const ValueId no = ops::log(b, ops::subtract(b, one, p));
   const ValueId not_y = ops::subtract(b, one, y);
   const ValueId first = ops::multiply(b, y, yes);
-  return b.add(ops::kNegate, {ops::add(b, first, ops::multiply(b, not_y, no))});
+  return ops::negate(b, ops::add(b, first, ops::multiply(b, not_y, no)));
 }
 
 ValueId log_probabilities(GraphBuilder& b, ValueId x, bool from_logits) {
   const auto axis = static_cast<std::int64_t>(b.shape(x).size()) - 1;
   if (from_logits) return b.add(ops::kLogSoftmax, {x}, {{"axis", axis}});
   const ValueId share = ops::divide(b, x, ops::reduce_sum(b, x, {axis}, true));
-  return b.add(ops::kLog, {clip_probability(b, share)});
+  return ops::log(b, clip_probability(b, share));
 }
 
 void refuse_axis(config::Reader& args) {

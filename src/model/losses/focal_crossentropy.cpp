@@ -15,8 +15,8 @@ struct Arguments {
 
 ValueId focus(GraphBuilder& b, ValueId p, double gamma) {
   const ValueId rest = ops::one_minus(b, p);
-  if (gamma == 2) return b.add(ops::kSquare, {rest});
-  return b.add(ops::kPower, {rest, ops::constant(b, gamma)});
+  if (gamma == 2) return ops::square(b, rest);
+  return ops::power(b, rest, ops::constant(b, gamma));
 }
 
 /// y a + (1 - y) c
@@ -48,7 +48,7 @@ Compared compare_categories(const Comparison& c, const Arguments& args) {
   const ValueId y = smoothed(b, labels, args.smoothing, static_cast<double>(b.shape(p).back()));
   if (args.from_logits) p = b.add(ops::kSoftmax, {p}, {{"axis", axis}});
   p = clip_probability(b, ops::divide(b, p, ops::reduce_sum(b, p, {axis}, true)));
-  const ValueId terms = ops::multiply(b, y, b.add(ops::kLog, {p}));
+  const ValueId terms = ops::multiply(b, y, ops::log(b, p));
   const ValueId weight = ops::scale(b, focus(b, p, args.gamma), -args.alpha);
   return {ops::reduce_sum(b, ops::multiply(b, weight, terms), {axis}, false)};
 }

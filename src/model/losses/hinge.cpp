@@ -9,16 +9,16 @@ namespace {
 
 /// Labels -1 and 1.
 ValueId signs(GraphBuilder& b, ValueId y) {
-  const ValueId is_zero = b.add(ops::kEqual, {y, ops::constant(b, 0.0)});
-  const ValueId is_one = b.add(ops::kEqual, {y, ops::constant(b, 1.0)});
+  const ValueId is_zero = ops::equal(b, y, ops::constant(b, 0.0));
+  const ValueId is_one = ops::equal(b, y, ops::constant(b, 1.0));
   const ValueId neither = ops::one_minus(b, ops::add(b, is_zero, is_one));
   const ValueId others = sum_all(b, neither);
-  const ValueId is_binary = b.add(ops::kEqual, {others, ops::constant(b, 0.0)});
-  return b.add(ops::kSelect, {is_binary, ops::shift(b, ops::scale(b, y, 2), -1), y});
+  const ValueId is_binary = ops::equal(b, others, ops::constant(b, 0.0));
+  return ops::select(b, is_binary, ops::shift(b, ops::scale(b, y, 2), -1), y);
 }
 
 ValueId at_least_zero(GraphBuilder& b, ValueId x) {
-  return b.add(ops::kMaximum, {x, ops::constant(b, 0.0)});
+  return ops::maximum(b, x, ops::constant(b, 0.0));
 }
 
 ValueId margins(const Comparison& c) {
@@ -31,7 +31,7 @@ ValueId margins(const Comparison& c) {
 Compared compare(const Comparison& c) { return {mean_last(c.b, margins(c))}; }
 
 Compared compare_squares(const Comparison& c) {
-  return {mean_last(c.b, c.b.add(ops::kSquare, {margins(c)}))};
+  return {mean_last(c.b, ops::square(c.b, margins(c)))};
 }
 
 Compared compare_categories(const Comparison& c) {

@@ -10,11 +10,11 @@ Compared compare(const Comparison& c, double delta) {
   GraphBuilder& b = c.b;
   const auto [y, p] = match_shapes(c);
   const ValueId error = ops::subtract(b, p, y);
-  const ValueId size = b.add(ops::kAbs, {error});
-  const ValueId near = ops::scale(b, b.add(ops::kSquare, {error}), 0.5);
+  const ValueId size = ops::abs(b, error);
+  const ValueId near = ops::scale(b, ops::square(b, error), 0.5);
   const ValueId far = ops::shift(b, ops::scale(b, size, delta), -0.5 * delta * delta);
-  const ValueId is_far = b.add(ops::kGreater, {size, ops::constant(b, delta)});
-  return {mean_last(b, b.add(ops::kSelect, {is_far, far, near}))};
+  const ValueId is_far = ops::greater(b, size, ops::constant(b, delta));
+  return {mean_last(b, ops::select(b, is_far, far, near))};
 }
 
 CompareFunction read(config::Reader& args) {

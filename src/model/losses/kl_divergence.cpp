@@ -10,7 +10,7 @@ Compared compare(const Comparison& c) {
   const auto matched = match_shapes(c);
   const ValueId y = ops::clip(b, matched.labels, kEpsilon, 1);
   const ValueId p = ops::clip(b, matched.predictions, kEpsilon, 1);
-  const ValueId log = b.add(ops::kLog, {ops::divide(b, y, p)});
+  const ValueId log = ops::log(b, ops::divide(b, y, p));
   const auto axis = static_cast<std::int64_t>(b.shape(y).size()) - 1;
   return {ops::reduce_sum(b, ops::multiply(b, y, log), {axis}, false)};
 }

@@ -7,7 +7,7 @@ namespace {
 
 Compared compare(const Comparison& c) {
   const auto [y, p] = match_shapes(c);
-  return {mean_last(c.b, c.b.add(ops::kAbs, {ops::subtract(c.b, p, y)}))};
+  return {mean_last(c.b, ops::abs(c.b, ops::subtract(c.b, p, y)))};
 }
 
 }  // namespace

@@ -8,10 +8,10 @@ namespace {
 Compared compare(const Comparison& c) {
   GraphBuilder& b = c.b;
   const auto [y, p] = match_shapes(c);
-  const ValueId size = b.add(ops::kAbs, {y});
-  const ValueId divisor = b.add(ops::kMaximum, {size, ops::constant(b, kEpsilon)});
+  const ValueId size = ops::abs(b, y);
+  const ValueId divisor = ops::maximum(b, size, ops::constant(b, kEpsilon));
   const ValueId error = ops::divide(b, ops::subtract(b, y, p), divisor);
-  return {ops::scale(b, mean_last(b, b.add(ops::kAbs, {error})), 100)};
+  return {ops::scale(b, mean_last(b, ops::abs(b, error)), 100)};
 }
 
 }  // namespace

@@ -9,11 +9,11 @@ Compared compare(const Comparison& c) {
   GraphBuilder& b = c.b;
   const auto [y, p] = match_shapes(c);
   const auto logarithm = [&](ValueId x) {
-    const ValueId raised = b.add(ops::kMaximum, {x, ops::constant(b, kEpsilon)});
-    return b.add(ops::kLog, {ops::shift(b, raised, 1.0)});
+    const ValueId raised = ops::maximum(b, x, ops::constant(b, kEpsilon));
+    return ops::log(b, ops::shift(b, raised, 1.0));
   };
   const ValueId error = ops::subtract(b, logarithm(p), logarithm(y));
-  return {mean_last(b, b.add(ops::kSquare, {error}))};
+  return {mean_last(b, ops::square(b, error))};
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 Compared compare(const Comparison& c) {
   GraphBuilder& b = c.b;
   const auto [y, p] = match_shapes(c);
-  const ValueId log = b.add(ops::kLog, {ops::shift(b, p, kEpsilon)});
+  const ValueId log = ops::log(b, ops::shift(b, p, kEpsilon));
   return {mean_last(b, ops::subtract(b, p, ops::multiply(b, y, log)))};
 }
 

@@ -86,8 +86,8 @@ ValueId add_loss(GraphBuilder& b, const Loss& loss, ValueId labels, const Predic
   const ValueId count = sum_all(b, divisor);
   const ValueId zero = ops::constant(b, 0.0);
   const ValueId one = ops::constant(b, 1.0);
-  const ValueId is_none = b.add(ops::kEqual, {count, zero});
-  return ops::divide(b, sum, b.add(ops::kSelect, {is_none, one, count}));
+  const ValueId is_none = ops::equal(b, count, zero);
+  return ops::divide(b, sum, ops::select(b, is_none, one, count));
 }
 
 }  // namespace meshwork

@@ -9,15 +9,14 @@ Compared compare_classes(const Comparison& c, bool from_logits,
   GraphBuilder& b = c.b;
   const ValueId y = class_labels(c);
   const ValueId log = log_probabilities(b, c.predictions, from_logits);
-  const ValueId values = b.add(ops::kNegate, {b.add(ops::kTakeAlongAxis, {log, y})});
+  const ValueId values = ops::negate(b, b.add(ops::kTakeAlongAxis, {log, y}));
   const ClassRange classes{b.shape(c.predictions).back(), ignored};
   if (!ignored) return {values, kNoValue, classes};
   const ValueId number = ops::cast(b, y, DType::kFloat32);
-  const ValueId is_ignored =
-      b.add(ops::kEqual, {number, ops::constant(b, static_cast<double>(*ignored))});
+  const ValueId is_ignored = ops::equal(b, number, ops::constant(b, static_cast<double>(*ignored)));
   const ValueId zero = ops::constant(b, 0.0);
   const ValueId valid = ops::one_minus(b, is_ignored);
-  return {b.add(ops::kSelect, {is_ignored, zero, values}), valid, classes};
+  return {ops::select(b, is_ignored, zero, values), valid, classes};
 }
 
 namespace {

@@ -13,7 +13,7 @@ const MetricDef& choose(LabelKind kind) {
 
 Compared compare(const Comparison& c) {
   const auto [y, p] = match_shapes(c);
-  return {c.b.add(ops::kEqual, {y, p})};
+  return {ops::equal(c.b, y, p)};
 }
 
 Compared compare_by_shapes(const Comparison& c) {

@@ -9,8 +9,8 @@ CompareFunction read(config::Reader& args) {
   const double threshold = args.get("threshold", 0.5, config::between(0, 1));
   return [threshold](const Comparison& c) {
     const auto [y, p] = match_shapes(c);
-    const ValueId says_yes = c.b.add(ops::kGreater, {p, ops::constant(c.b, threshold)});
-    return Compared{c.b.add(ops::kEqual, {y, says_yes})};
+    const ValueId says_yes = ops::greater(c.b, p, ops::constant(c.b, threshold));
+    return Compared{ops::equal(c.b, y, says_yes)};
   };
 }
 

@@ -12,12 +12,12 @@ ValueId arg_max(GraphBuilder& b, ValueId x) {
 
 Compared compare(const Comparison& c) {
   const ValueId truth = arg_max(c.b, one_hot_labels(c));
-  return {c.b.add(ops::kEqual, {truth, arg_max(c.b, c.predictions)})};
+  return {ops::equal(c.b, truth, arg_max(c.b, c.predictions))};
 }
 
 Compared compare_sparse(const Comparison& c) {
   const ValueId truth = class_labels(c);
-  return {c.b.add(ops::kEqual, {truth, arg_max(c.b, c.predictions)})};
+  return {ops::equal(c.b, truth, arg_max(c.b, c.predictions))};
 }
 
 }  // namespace

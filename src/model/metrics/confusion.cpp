@@ -11,8 +11,8 @@ template <bool kIsPositive, bool kIsTrue>
 ValueId count(const Comparison& c, ValueId weights, double threshold) {
   GraphBuilder& b = c.b;
   const auto [y, p] = match_shapes(c);
-  const ValueId is_zero = b.add(ops::kEqual, {y, ops::constant(b, 0.0)});
-  const ValueId says_yes = b.add(ops::kGreater, {p, ops::constant(b, threshold)});
+  const ValueId is_zero = ops::equal(b, y, ops::constant(b, 0.0));
+  const ValueId says_yes = ops::greater(b, p, ops::constant(b, threshold));
   const bool label_is_zero = kIsPositive != kIsTrue;
   const ValueId both = ops::multiply(b, kIsPositive ? says_yes : ops::one_minus(b, says_yes),
                                      label_is_zero ? is_zero : ops::one_minus(b, is_zero));

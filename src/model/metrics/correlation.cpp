@@ -32,8 +32,8 @@ CompareFunction read_pearson(config::Reader& args) {
   losses::refuse_axis(args);
   return [](const Comparison& c) {
     const Moments m = moments_of(c);
-    const ValueId deviations = ops::multiply(c.b, c.b.add(ops::kSqrt, {m.label_variance}),
-                                             c.b.add(ops::kSqrt, {m.prediction_variance}));
+    const ValueId deviations =
+        ops::multiply(c.b, ops::sqrt(c.b, m.label_variance), ops::sqrt(c.b, m.prediction_variance));
     return Compared{ops::divide(c.b, m.covariance, deviations)};
   };
 }
@@ -43,7 +43,7 @@ CompareFunction read_concordance(config::Reader& args) {
   return [](const Comparison& c) {
     const Moments m = moments_of(c);
     const ValueId variances = ops::add(c.b, m.label_variance, m.prediction_variance);
-    const ValueId all = ops::add(c.b, variances, c.b.add(ops::kSquare, {m.mean_difference}));
+    const ValueId all = ops::add(c.b, variances, ops::square(c.b, m.mean_difference));
     return Compared{
         ops::divide(c.b, ops::scale(c.b, m.covariance, 2), ops::shift(c.b, all, losses::kEpsilon))};
   };

@@ -21,10 +21,10 @@ struct Arguments {
 };
 
 ValueId is_positive(GraphBuilder& b, ValueId p, const Arguments& args) {
-  if (args.threshold) return b.add(ops::kGreater, {p, ops::constant(b, *args.threshold)});
+  if (args.threshold) return ops::greater(b, p, ops::constant(b, *args.threshold));
   const ValueId greatest = ops::reduce_max(b, p, {1}, true);
-  const ValueId is_greatest = b.add(ops::kGreaterEqual, {p, greatest});
-  const ValueId is_there = b.add(ops::kGreater, {b.add(ops::kAbs, {p}), ops::constant(b, 1e-9)});
+  const ValueId is_greatest = ops::greater_equal(b, p, greatest);
+  const ValueId is_there = b.add(ops::kGreater, {ops::abs(b, p), ops::constant(b, 1e-9)});
   return ops::multiply(b, is_greatest, is_there);
 }
 

@@ -26,7 +26,7 @@ struct Arguments {
 ValueId class_numbers(GraphBuilder& b, ValueId x, bool sparse) {
   const auto axis = static_cast<std::int64_t>(b.shape(x).size()) - 1;
   const ValueId number = ops::cast(b, x, DType::kFloat32);
-  if (sparse) return b.add(ops::kFloor, {number});
+  if (sparse) return ops::floor(b, number);
   return ops::cast(b, b.add(ops::kArgMax, {number}, {{"axis", axis}}), DType::kFloat32);
 }
 
@@ -35,7 +35,7 @@ ValueId count(const Comparison& c, ValueId weights, const Arguments& args) {
   GraphBuilder& b = c.b;
   const ValueId labels = class_numbers(b, c.labels, args.sparse_labels);
   const ValueId predictions =
-      args.threshold ? b.add(ops::kGreaterEqual, {c.predictions, ops::constant(b, *args.threshold)})
+      args.threshold ? ops::greater_equal(b, c.predictions, ops::constant(b, *args.threshold))
                      : class_numbers(b, c.predictions, args.sparse_predictions);
   Comparison matched = c;
   matched.labels = labels;
@@ -43,13 +43,13 @@ ValueId count(const Comparison& c, ValueId weights, const Arguments& args) {
   const auto [y, p] = match_shapes(matched);
   const auto classes = static_cast<double>(args.classes);
   const auto is_class = [&](ValueId x) {
-    const ValueId from_zero = b.add(ops::kGreaterEqual, {x, ops::constant(b, 0.0)});
-    return ops::multiply(b, from_zero, b.add(ops::kGreater, {ops::constant(b, classes), x}));
+    const ValueId from_zero = ops::greater_equal(b, x, ops::constant(b, 0.0));
+    return ops::multiply(b, from_zero, ops::greater(b, ops::constant(b, classes), x));
   };
   ValueId counts = ops::multiply(b, is_class(y), is_class(p));
   if (args.ignored) {
     const ValueId is_ignored =
-        b.add(ops::kEqual, {y, ops::constant(b, static_cast<double>(*args.ignored))});
+        ops::equal(b, y, ops::constant(b, static_cast<double>(*args.ignored)));
     counts = ops::multiply(b, counts, ops::one_minus(b, is_ignored));
   }
   const ValueId weight =

@@ -18,9 +18,9 @@ CompareFunction read(config::Reader& args) {
   const auto class_id = read_class_id(args);
   return [=](const Comparison& c) {
     const auto [y, p] = match_class(c, class_id);
-    const ValueId is_zero = c.b.add(ops::kEqual, {y, ops::constant(c.b, 0.0)});
+    const ValueId is_zero = ops::equal(c.b, y, ops::constant(c.b, 0.0));
     const ValueId is_true = ops::shift(c.b, ops::scale(c.b, is_zero, -1), 1);
-    const ValueId says_yes = c.b.add(ops::kGreater, {p, ops::constant(c.b, threshold)});
+    const ValueId says_yes = ops::greater(c.b, p, ops::constant(c.b, threshold));
     return Compared{ops::multiply(c.b, is_true, says_yes),
                     kCounted == Counted::kPredictions ? says_yes : is_true};
   };

@@ -18,7 +18,7 @@ ValueId count(const Comparison& c, ValueId weights) {
   const ValueId weight = weights_for(b, shape, weights, c.at, c.what);
   const auto total = [&](ValueId x) { return ops::reduce_sum(b, x, {0}, true); };
   const ValueId weighted = ops::multiply(b, y, weight);
-  const ValueId error = b.add(ops::kSquare, {ops::subtract(b, y, p)});
+  const ValueId error = ops::square(b, ops::subtract(b, y, p));
   return b.add(ops::kConcatenate,
                {total(weight), total(weighted), total(ops::multiply(b, y, weighted)),
                 total(ops::multiply(b, error, weight))},

@@ -12,15 +12,15 @@ ValueId count_by_threshold(const Comparison& c, Matched matched, ValueId weights
   const ValueId p = ops::clip(b, matched.predictions, 0, 1);
   // max(ceil(p (n - 1)) - 1, 0)
   const auto steps = static_cast<double>(thresholds - 1);
-  const ValueId below = b.add(ops::kFloor, {ops::scale(b, p, -steps)});
+  const ValueId below = ops::floor(b, ops::scale(b, p, -steps));
   const ValueId zero = ops::constant(b, 0.0);
-  ValueId place = b.add(ops::kMaximum, {ops::shift(b, ops::scale(b, below, -1), -1), zero});
+  ValueId place = ops::maximum(b, ops::shift(b, ops::scale(b, below, -1), -1), zero);
   if (by_label) {
     const ValueId label =
         b.add(ops::kIota, {}, {{"dim", std::int64_t{1}}, {"dtype", "float32"}, {"shape", shape}});
     place = ops::add(b, place, ops::scale(b, label, static_cast<double>(thresholds)));
   }
-  const ValueId is_false = b.add(ops::kEqual, {matched.labels, zero});
+  const ValueId is_false = ops::equal(b, matched.labels, zero);
   const ValueId is_true = ops::one_minus(b, is_false);
   const ValueId weight = weights_for(b, shape, weights, c.at, c.what);
   const Shape flat{num_elements(shape)}, column{num_elements(shape), 1};

@@ -11,15 +11,15 @@ Compared in_top_k(GraphBuilder& b, ValueId truth, ValueId predictions, std::int6
   Shape column = b.shape(of_truth);
   const auto axis = static_cast<std::int64_t>(column.size());
   column.push_back(1);
-  const ValueId greater = b.add(ops::kGreater, {predictions, ops::reshape(b, of_truth, column)});
+  const ValueId greater = ops::greater(b, predictions, ops::reshape(b, of_truth, column));
   const ValueId before = ops::reduce_sum(b, greater, {axis}, false);
-  const ValueId hit = b.add(ops::kGreater, {ops::constant(b, static_cast<double>(k)), before});
+  const ValueId hit = ops::greater(b, ops::constant(b, static_cast<double>(k)), before);
   // No hit: a label that is no class, of which take_along_axis gives 0; a prediction that is NaN.
   const ValueId number = ops::cast(b, truth, DType::kFloat32);
   const auto classes = static_cast<double>(b.shape(predictions).back());
-  const ValueId above = b.add(ops::kGreaterEqual, {number, ops::constant(b, 0.0)});
-  const ValueId below = b.add(ops::kGreater, {ops::constant(b, classes), number});
-  const ValueId known = b.add(ops::kEqual, {of_truth, of_truth});
+  const ValueId above = ops::greater_equal(b, number, ops::constant(b, 0.0));
+  const ValueId below = ops::greater(b, ops::constant(b, classes), number);
+  const ValueId known = ops::equal(b, of_truth, of_truth);
   const ValueId is_class = ops::multiply(b, ops::multiply(b, above, below), known);
   return {ops::multiply(b, hit, is_class)};
 }

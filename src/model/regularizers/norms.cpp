@@ -11,8 +11,8 @@ constexpr double kDefault = 0.01;
 
 Regularizer norms(double l1, double l2) {
   return [l1, l2](GraphBuilder& b, ValueId w) {
-    const auto of_l1 = [&] { return ops::scale(b, sum_all(b, b.add(ops::kAbs, {w})), l1); };
-    const auto of_l2 = [&] { return ops::scale(b, sum_all(b, b.add(ops::kSquare, {w})), l2); };
+    const auto of_l1 = [&] { return ops::scale(b, sum_all(b, ops::abs(b, w)), l1); };
+    const auto of_l2 = [&] { return ops::scale(b, sum_all(b, ops::square(b, w)), l2); };
     if (l2 == 0) return of_l1();
     return l1 == 0 ? of_l2() : ops::add(b, of_l1(), of_l2());
   };

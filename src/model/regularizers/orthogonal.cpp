@@ -10,9 +10,9 @@ constexpr double kLeastLength = 1e-7;  // Keras divides by no less
 
 /// All of one length along `axis`.
 ValueId normalized(GraphBuilder& b, ValueId w, std::int64_t axis) {
-  const ValueId square = ops::reduce_sum(b, b.add(ops::kSquare, {w}), {axis}, true);
+  const ValueId square = ops::reduce_sum(b, ops::square(b, w), {axis}, true);
   const ValueId least = ops::constant(b, kLeastLength * kLeastLength);
-  return ops::divide(b, w, b.add(ops::kSqrt, {b.add(ops::kMaximum, {square, least})}));
+  return ops::divide(b, w, ops::sqrt(b, ops::maximum(b, square, least)));
 }
 
 ValueId penalty(GraphBuilder& b, ValueId w, bool rows, double factor) {
@@ -23,7 +23,7 @@ ValueId penalty(GraphBuilder& b, ValueId w, bool rows, double factor) {
       b.add(ops::kIdentityMatrix, {}, {{"gain", 1.0}, {"shape", Shape{size, size}}});
   const ValueId others = ops::multiply(b, products, ops::one_minus(b, itself));
   const double pairs = static_cast<double>(size) * static_cast<double>(size - 1);
-  return ops::scale(b, sum_all(b, b.add(ops::kAbs, {others})), pairs == 0 ? 0 : factor / pairs);
+  return ops::scale(b, sum_all(b, ops::abs(b, others)), pairs == 0 ? 0 : factor / pairs);
 }
 
 Regularizer read(config::Reader& args) {
