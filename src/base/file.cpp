@@ -162,6 +162,7 @@ void File::go_on_buffered() {
 }
 
 void File::append(std::string_view text) {
+  const std::optional<LocalWork> work = work_of(text.size());
   while (!text.empty()) {
     const auto put = retried([&] { return ::write(fd_, text.data(), text.size()); });
     if (put <= 0) fail_system(path_, "write", put < 0 ? errno : ENOSPC);

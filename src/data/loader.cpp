@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/local_work.h"
 
 namespace meshwork::data {
 namespace {
@@ -153,6 +154,7 @@ void Loader::find_partners(std::int64_t batch_size, Rows& rows) {
 }
 
 void Loader::fill(Slot& slot, std::int64_t step) {
+  const LocalWork work;  // a batch may take long to decode and augment
   order_.begin(step / steps_per_pass_);
   const Plan& plan = plan_of(step);
   slot.batch.size = plan.size;

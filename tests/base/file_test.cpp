@@ -71,6 +71,8 @@ TEST_CASE("what moves much, or waits for the disk, is local work") {
   CHECK(local_work().done == before + 3);
   CHECK(test::error_of([&] { File::open(path).read_at(text.data(), text.size(), 1); }) != "");
   CHECK(local_work().done == before + 4);
+  File::open_to_append(path).append(text);
+  CHECK(local_work().done == before + 5);
   CHECK_FALSE(local_work().under_way);
 }
 

@@ -10,6 +10,7 @@
 #include <new>
 #include <thread>
 
+#include "base/local_work.h"
 #include "base/runs.h"
 #include "data/check_values.h"
 #include "data/files.h"
@@ -104,6 +105,16 @@ TEST_CASE("batches come in order, the last one short, pass after pass") {
     CHECK(last.fields[0].part.shape == (kept ? Shape{1} : Shape{1, 2, 3}));
     CHECK(labels(last) == std::vector<std::int64_t>{6});
   }
+}
+
+TEST_CASE("filling a batch is local work, however little it reads") {
+  const TempDir dir;
+  const data::Dataset opened = numbered(dir, 7, false);
+  const data::Split& train = opened.split("train");
+  const std::uint64_t before = local_work().done;
+  data::Loader loader(train, {.batch_size = 3, .steps_per_epoch = {}}, whole_parts(train));
+  loader.next();
+  CHECK(local_work().done > before);
 }
 
 TEST_CASE("a batch larger than the data is all of it") {
