@@ -4,7 +4,6 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "backend/cuda_libraries.h"
@@ -16,7 +15,7 @@
 #include "config/yaml.h"
 #include "data/fingerprint.h"
 #include "device/cuda_device.h"
-#include "job/first_difference.h"
+#include "job/other_ranks.h"
 #include "job/tuned_products.h"
 #include "job/versions.h"
 #include "machine/topology.h"
@@ -36,6 +35,7 @@ struct Part {
 constexpr std::array kParts{
     Part{"versions", "other versions", "install the same on all machines"},
     Part{"configuration", "another configuration", "see that all ranks read the same files"},
+    Part{"options", "other options", "start all ranks with the same"},
     Part{"data", "other data", "see that all ranks read the same files"},
     Part{"products", "other tuned products",
          "copy the file that 'meshwork devices' names to all machines, or remove it from all"},
@@ -73,11 +73,13 @@ std::string describe_processor(const Job& job, int device) {
   return is_on_gpus(job) ? gpu_name(gpu_of_device(device)) : join(describe_devices().features, " ");
 }
 
-std::string describe(const Job& job, const std::string& products, int device) {
+std::string describe(const Job& job, const std::string& options, const std::string& products,
+                     int device) {
   std::string data;
   for (const auto& [kind, split] : job.splits) data += describe_data(split);
   const Json json{{"versions", describe_versions(job)},
                   {"configuration", job.config.text + to_yaml(job.config.dataset)},
+                  {"options", options},
                   {"data", data},
                   {"products", products},
                   {"programs", fmt::format("{:016x}", programs_hash(job))},
@@ -85,47 +87,23 @@ std::string describe(const Job& job, const std::string& products, int device) {
   return json_dump(json);
 }
 
-/// The first line that differs.
-std::string difference(const std::string& theirs, const std::string& mine) {
-  const auto [their_line, my_line] = first_difference(theirs, mine, "nothing");
-  const auto trimmed = [](const std::string& line) {
-    const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
-    return line.substr(begin, 200);
-  };
-  return fmt::format("'{}' there, '{}' here", trimmed(their_line), trimmed(my_line));
-}
-
-/// "rank 2 has", "ranks 1, 2 have".
-std::string subject(const std::vector<int>& ranks) {
-  constexpr std::size_t kMost = 8;
-  const std::span<const int> first = std::span(ranks).first(std::min(ranks.size(), kMost));
-  const std::string others =
-      ranks.size() > kMost ? fmt::format(" and {} more", ranks.size() - kMost) : "";
-  return fmt::format("rank{} {}{} {}", ranks.size() == 1 ? "" : "s", join(first, ", "), others,
-                     ranks.size() == 1 ? "has" : "have");
-}
-
 }  // namespace
 
-void check_same_job(const Job& job, HostGroup& hosts) {
+void check_same_job(const Job& job, HostGroup& hosts, const std::string& options) {
   std::string products;
   collectively(hosts, [&] { products = describe_products(job, hosts.rank()); });
   if (hosts.size() == 1) return;
-  const std::vector<std::string> all = gather_texts(hosts, describe(job, products, hosts.rank()));
+  const std::vector<std::string> all =
+      gather_texts(hosts, describe(job, options, products, hosts.rank()));
   if (std::ranges::all_of(all, [&](const std::string& text) { return text == all[0]; })) return;
   std::vector<Json> jobs;
   for (const std::string& text : all) jobs.push_back(Json::parse(text));
   for (const auto& [key, name, way_out, may_differ] : kParts) {
-    const auto part = [&, key = key](int rank) {
-      return jobs[static_cast<std::size_t>(rank)].value(key, "");
-    };
-    std::vector<int> others;
-    for (int rank = 1; rank < hosts.size(); ++rank) {
-      if (part(rank) != part(0)) others.push_back(rank);
-    }
+    std::vector<std::string> parts;
+    for (const Json& job_of_rank : jobs) parts.push_back(job_of_rank.value(key, ""));
+    const std::string others = describe_other_ranks(parts, name);
     if (others.empty()) continue;
-    const std::string what = fmt::format("{} {} than rank 0: {}; {}", subject(others), name,
-                                         difference(part(others.front()), part(0)), way_out);
+    const std::string what = fmt::format("{}; {}", others, way_out);
     if (!may_differ) throw Error(ExitCode::kCommunication, what);
     if (hosts.rank() == 0) say("warning: " + what);
   }

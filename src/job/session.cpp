@@ -15,6 +15,7 @@
 #include "job/node_memory.h"
 #include "job/same_calls.h"
 #include "job/same_model.h"
+#include "job/same_weights.h"
 #include "sharding/layout.h"
 #include "state/digest.h"
 #include "state/safetensors.h"
@@ -266,6 +267,7 @@ std::vector<std::string> Session::load(const Held& held, const Stored& stored) {
 }
 
 std::vector<std::string> Session::load_weights(const std::string& path, const MayKeep& may_keep) {
+  check_same_weights(path, hosts());
   std::vector<std::string> kept;
   collectively(hosts(), [&] {
     std::error_code status;

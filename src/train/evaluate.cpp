@@ -78,6 +78,10 @@ std::string weights_file(const std::string& from) {
        kFinalWeights);
 }
 
+std::string describe_options(const GivenWeights& weights) {
+  return weights.any_model ? "--any-model\n" : "";
+}
+
 void load(Session& session, const GivenWeights& weights) {
   session.load_weights(weights.path);
   if (weights.any_model) return;
@@ -93,7 +97,7 @@ void prepare_evaluate(Job& job, const data::Split& split) {
 
 FitResult evaluate(const Job& job, const World& world, const GivenWeights& weights, int verbose,
                    std::ostream& out) {
-  check_same_job(job, *world.hosts);
+  check_same_job(job, *world.hosts, describe_options(weights));
   Session session = watched_session(job, world);
   const Watchdog watchdog(session);
   load(session, weights);

@@ -41,6 +41,9 @@ struct GivenWeights {
   bool any_model = false;  ///< they may be of another model, or other tokens
 };
 
+/// What of them decides on the calls that devices make: for check_same_job().
+std::string describe_options(const GivenWeights& weights);
+
 /// Reads them; throws the Errors of Session::load_weights, check_same_model and check_same_meaning.
 void load(Session& session, const GivenWeights& weights);
 

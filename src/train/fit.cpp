@@ -191,6 +191,21 @@ FitResult train(Session& session, const RunDirectory& directory, const FitOption
   return result;
 }
 
+/// What of the options decides on the calls that devices make. Files may have other names on other
+/// machines: what is in them is compared.
+std::string describe(const FitOptions& options) {
+  std::string text;
+  if (!options.from.empty()) text += "--from\n";
+  if (options.weights_only) text += "--weights-only\n";
+  if (options.skip_mismatch) {
+    text += fmt::format("--skip-mismatch '{}'\n", options.skip_mismatch->text());
+  }
+  if (!options.trace.file.empty()) {
+    text += fmt::format("--trace of {} steps\n", options.trace.steps);
+  }
+  return text;
+}
+
 /// Throws an Error where the run would write its own configuration over the file that it was given,
 /// which no run has written.
 void check_not_overwritten(const std::string& config, const std::string& run_directory) {
@@ -207,7 +222,7 @@ void check_not_overwritten(const std::string& config, const std::string& run_dir
 }  // namespace
 
 FitResult fit(const Job& job, const World& world, const FitOptions& options, std::ostream& out) {
-  check_same_job(job, *world.hosts);
+  check_same_job(job, *world.hosts, describe(options));
   const RunDirectory directory(job.config.run_directory, options.rerun, *world.hosts);
   collectively(*world.hosts, [&] {
     if (world.hosts->rank() == 0) check_not_overwritten(job.config.file, directory.path());

@@ -237,7 +237,7 @@ void prepare_generate(Job& job, Generation& generation) {
 
 void generate(const Job& job, const World& world, const GivenWeights& weights,
               const Generation& generation, const TokenListener& listener) {
-  check_same_job(job, *world.hosts);
+  check_same_job(job, *world.hosts, describe_options(weights));
   Session session = watched_session(job, world);
   const Watchdog watchdog(session);
   load(session, weights);

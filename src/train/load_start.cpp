@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/quote.h"
 #include "comm/collectively.h"
+#include "job/same_weights.h"
 #include "optim/optimizer.h"
 #include "state/problems.h"
 #include "train/position.h"
@@ -92,6 +93,7 @@ void load_checkpoint(Session& session, const Checkpoint& checkpoint, const std::
 }
 
 LoadedStart load_start(Session& session, const std::string& from) {
+  check_same_weights(from, session.hosts());
   std::error_code status;
   if (!std::filesystem::is_directory(from, status)) {
     return {session.load_variables(from)};

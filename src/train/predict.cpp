@@ -116,7 +116,7 @@ std::vector<PredictionFile> prediction_files(const Job& job, const data::Split& 
 
 void predict(const Job& job, const World& world, const GivenWeights& weights,
              const std::vector<PredictionFile>& files, int verbose, std::ostream& out) {
-  check_same_job(job, *world.hosts);
+  check_same_job(job, *world.hosts, describe_options(weights));
   Session session = watched_session(job, world);
   const Watchdog watchdog(session);
   load(session, weights);

@@ -270,6 +270,12 @@ run_directory: )" + directory.file("run") + "\n");
   CHECK(count(other.output,
               "meshwork: rank 1 has another configuration than rank 0: 'epochs: 3' "
               "there, 'epochs: 2' here; see that all ranks read the same files\n") == 1);
+  const Ending traced = run("--trace t.json");
+  CAPTURE(traced.output);
+  CHECK(traced.exit_code == 4);
+  CHECK(count(traced.output,
+              "meshwork: rank 1 has other options than rank 0: '--trace of 10 steps' there, "
+              "'nothing' here; start all ranks with the same\n") == 1);
   write_text(directory.file("there/rows.csv"), rows.substr(0, rows.size() - 2) + "8\n");
   const Ending data = run("");
   CAPTURE(data.output);
