@@ -1,5 +1,6 @@
 #include "state/run_directory.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,6 +55,13 @@ File lock(const std::string& path) {
        "{}: another run, {}, writes to it; wait for it, set run_directory, or take the next free "
        "name with --new",
        path, who);
+}
+
+/// None where there is no such file.
+std::optional<FileId> id_of(const std::string& file) {
+  struct stat status {};
+  if (stat(file.c_str(), &status) != 0) return std::nullopt;
+  return FileId{status.st_dev, status.st_ino};
 }
 
 /// What a run has left that another would destroy; "" if nothing.
@@ -170,6 +178,7 @@ void RunDirectory::open(const std::string& path, Rerun rerun) {
   path_ = rerun == Rerun::kNew ? create_next_free(path) : path;
   create(path_);
   lock_ = lock(path_);
+  lock_id_ = id_of(path_ + kLock).value_or(FileId());
   decide(rerun);
   remove_leftovers(path_);
   remove_unfinished(checkpoints());
@@ -193,6 +202,15 @@ void RunDirectory::decide(Rerun rerun) {
   }
   overwrites_ = true;
   newest_.clear();
+}
+
+bool RunDirectory::is_held() const { return !lock_ || id_of(path_ + kLock) == lock_id_; }
+
+void RunDirectory::check_held() const {
+  if (is_held()) return;
+  fail(ExitCode::kFile,
+       "{}: the run directory has been moved or removed, and another run may have this place",
+       path_);
 }
 
 void RunDirectory::remove_old() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,6 +9,12 @@
 #include "comm/host_group.h"
 
 namespace meshwork {
+
+/// What the system knows a file by, whatever its name.
+struct FileId {
+  std::uint64_t device = 0, number = 0;
+  bool operator==(const FileId&) const = default;
+};
 
 /// What to do with a directory in which a run has left weights or checkpoints.
 enum class Rerun {
@@ -32,6 +39,12 @@ class RunDirectory {
   /// The checkpoint to go on from; "" for a run that begins anew.
   const std::string& newest_checkpoint() const { return newest_; }
 
+  /// Whether the path still names the directory that was opened: it may have been moved or removed
+  /// since, and another run may have made one there. For the first member; true on others.
+  bool is_held() const;
+  /// Throws an Error of ExitCode::kFile where it is not held.
+  void check_held() const;
+
   /// Removes what `rerun` says is to be overwritten: to be called, by one member, when all else
   /// is ready. Until then the old weights may be read.
   void remove_old() const;
@@ -44,6 +57,7 @@ class RunDirectory {
   std::string newest_;
   bool overwrites_ = false;
   std::optional<File> lock_;  ///< of the first member
+  FileId lock_id_;            ///< which file of the system that is
 };
 
 /// Name of the file of final weights in it.

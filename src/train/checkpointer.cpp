@@ -68,6 +68,7 @@ Checkpointer::Checkpointer(HostGroup& hosts, const config::Config& config,
     : hosts_(hosts),
       spec_(config.checkpoint),
       async_(async),
+      run_(directory),
       directory_(directory.checkpoints()),
       fallback_(fallback_of(config, directory, hosts)),
       say_(std::move(say)) {
@@ -106,11 +107,13 @@ std::string Checkpointer::failure_of(const Work& work) const {
 }
 
 std::string Checkpointer::begin(const std::string& directory) {
+  place_ = directory;
   path_.clear();
   return failure_of([&] {
     std::string path;
     collectively(hosts_, [&] {
       if (hosts_.rank() != 0) return;
+      check_place();
       create_parent_directory(directory + "/");
       check_space(directory, bytes_);
       path = new_checkpoint(directory, steps_);
@@ -142,11 +145,13 @@ std::string Checkpointer::finish() {
         const Slices slices = parse_slices(text, index_.tensors, path_);
         index_.slices.insert(index_.slices.end(), slices.begin(), slices.end());
       }
+      check_place();
       sync_directory(path_);
       write_index(path_, index_);
     });
   });
-  if (!failure.empty() && hosts_.rank() == 0) remove(path_);
+  const bool may_remove = place_ != directory_ || run_.is_held();
+  if (!failure.empty() && may_remove && hosts_.rank() == 0) remove(path_);
   return failure;
 }
 

@@ -28,7 +28,7 @@ struct Snapshot {
 class Checkpointer {
  public:
   /// `async`: checkpoints are written behind training, from copies of what devices hold. `say`
-  /// shows a line on the first device.
+  /// shows a line on the first device. The directory must outlive it.
   Checkpointer(HostGroup& hosts, const config::Config& config, const RunDirectory& directory,
                bool async, std::function<void(const std::string&)> say);
   /// Waits for what this device writes; a checkpoint that is not complete by then is none.
@@ -70,6 +70,10 @@ class Checkpointer {
 
   /// These say why it could not be done; "" where it was.
   std::string begin(const std::string& directory);
+  /// Throws an Error where the place of the one under way is that of another run by now.
+  void check_place() const {
+    if (place_ == directory_) run_.check_held();
+  }
   std::string finish();
   template <class Work>
   std::string failure_of(const Work& work) const;
@@ -83,6 +87,7 @@ class Checkpointer {
   HostGroup& hosts_;
   const config::CheckpointSpec& spec_;
   bool async_;
+  const RunDirectory& run_;
   std::string directory_;
   std::string fallback_;  ///< "": none
   std::function<void(const std::string&)> say_;
@@ -96,6 +101,7 @@ class Checkpointer {
   std::optional<double> new_best_;
   std::int64_t steps_ = 0;
   std::int64_t bytes_ = 0;
+  std::string place_;  ///< the directory that it is in
   std::string path_;
   std::string failure_;
   CheckpointIndex index_;

@@ -135,6 +135,7 @@ std::string describe_stop(const TrainerResult& trained, const Job& job,
 /// is then the Error that the run ends with.
 void save_weights(const Session& session, const RunDirectory& directory) {
   try {
+    collectively(session.hosts(), [&] { directory.check_held(); });
     session.save_weights(directory.path() + "/" + kFinalWeights);
   } catch (const Error& error) {
     if (error.code() != ExitCode::kFile) throw;
@@ -182,6 +183,7 @@ FitResult train(Session& session, const RunDirectory& directory, const FitOption
   result.digest = session.weights_digest();
   if (record == nullptr) return result;
   try {
+    directory.check_held();
     write_memory_report(memory, directory.path() + "/memory.csv");
   } catch (const Error& error) {
     say(fmt::format("warning: {}", error.what()));

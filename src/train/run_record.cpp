@@ -70,7 +70,8 @@ OrderedJson describe(const StepTimes& times) {
 }  // namespace
 
 RunRecord::RunRecord(const Job& job, const RunDirectory& directory, const std::string& command)
-    : path_(file_in(directory.path())),
+    : directory_(directory),
+      path_(file_in(directory.path())),
       started_(steady_seconds()),
       json_(std::make_unique<OrderedJson>()) {
   const bool by_mpirun = launch_from_environment().by_mpirun;
@@ -150,6 +151,7 @@ void RunRecord::end(const char* status, ExitCode code) {
   json["seconds"] = steady_seconds() - started_;
   if (!is_begun_) return;
   try {
+    directory_.check_held();
     replace_or_overwrite(path_, json_dump(json, 2) + "\n");
   } catch (const Error& error) {
     say(fmt::format("warning: {}", error.what()));

@@ -17,7 +17,7 @@ namespace meshwork {
 /// or that was killed: was_killed().
 class RunRecord {
  public:
-  /// `command` is what started the run.
+  /// `command` is what started the run. The directory must outlive it.
   RunRecord(const Job& job, const RunDirectory& directory, const std::string& command);
   ~RunRecord();
   RunRecord(const RunRecord&) = delete;
@@ -42,6 +42,7 @@ class RunRecord {
  private:
   void end(const char* status, ExitCode code);
 
+  const RunDirectory& directory_;
   std::string path_;
   double started_;  ///< of the clock
   bool is_begun_ = false;

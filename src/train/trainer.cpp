@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -38,6 +39,12 @@ std::int64_t steps_per_pass(const Job& job) {
   const config::FitSpec& fit = job.config.fit;
   const bool has_rest = !fit.drop_remainder && job.train.samples % fit.batch_size != 0;
   return job.train.samples / fit.batch_size + (has_rest ? 1 : 0);
+}
+
+/// Whether a path leads into a directory, as both are written.
+bool lies_in(const std::string& file, const std::string& directory) {
+  const std::filesystem::path inner = std::filesystem::path(file).lexically_relative(directory);
+  return !inner.empty() && *inner.begin() != "..";
 }
 
 /// Reads some samples, or draws them.
@@ -161,9 +168,11 @@ Training Trainer::make_training(const RunDirectory& directory) {
   training.collectively = [this](const std::function<void()>& work) {
     collectively(session_.hosts(), work);
   };
-  training.save_weights = [this](const std::string& file) {
+  training.save_weights = [this, &directory](const std::string& file) {
     collectively(session_.hosts(), [&] {
-      if (session_.is_first()) create_parent_directory(file);
+      if (!session_.is_first()) return;
+      if (lies_in(file, directory.path())) directory.check_held();
+      create_parent_directory(file);
     });
     session_.save_weights(file);
   };

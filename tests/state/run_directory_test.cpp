@@ -157,6 +157,26 @@ TEST_CASE("a directory has one run at a time, of all its devices") {
   CHECK(open(run).path == run);
 }
 
+TEST_CASE("a directory that has been moved, or that another run has made, is not held") {
+  const TempDirectory directory;
+  const std::string run = directory.file("run"), moved = directory.file("moved");
+  run_devices(2, [&](World& world) {
+    const RunDirectory held(run, Rerun::kRefuse, *world.hosts);
+    CHECK(held.is_held());
+    if (world.hosts->rank() == 1) return;
+    std::filesystem::rename(run, moved);
+    CHECK_FALSE(held.is_held());
+    open(run);
+    CHECK_FALSE(held.is_held());
+    CHECK(error_of([&] { held.check_held(); }) ==
+          "3: " + run +
+              ": the run directory has been moved or removed, and another run may have this place");
+    std::filesystem::remove_all(run);
+    std::filesystem::rename(moved, run);
+    held.check_held();
+  });
+}
+
 TEST_CASE("a place where nothing can be written is refused, on all devices") {
   const TempDirectory directory;
   const std::string way_out = "; set run_directory to a place that can be written";

@@ -73,6 +73,37 @@ TEST_CASE("a checkpoint is the best one when it is there, and one in the second 
         std::vector<std::string>{checkpoints + "/step-2", checkpoints + "/step-4"});
 }
 
+TEST_CASE("a run whose directory has been moved takes nothing of the run that has its place now") {
+  const TempDirectory directory;
+  Run run(directory);
+  run.save(1);
+  const std::string path = directory.file("run"), moved = directory.file("moved");
+  fs::rename(path, moved);
+  const std::string theirs = path + "/checkpoints/step-9";
+  fs::create_directories(theirs);
+  for (const std::string& file :
+       {theirs + "/index.json", path + "/.lock", path + "/final.safetensors"}) {
+    test::write_text(file, "{}");
+  }
+  run.save(2);
+  CHECK(run.said.find(path +
+                      ": the run directory has been moved or removed, and another run may "
+                      "have this place; it is in " +
+                      directory.file("other")) != std::string::npos);
+  CHECK(is_checkpoint(run.checkpointer.elsewhere()));
+  CHECK(list_checkpoints(path + "/checkpoints") == std::vector<std::string>{theirs});
+  CHECK(fs::exists(path + "/final.safetensors"));
+  CHECK(is_checkpoint(moved + "/checkpoints/step-1"));
+  fs::remove_all(path);
+  run.save(3);
+  CHECK_FALSE(fs::exists(path));
+  fs::rename(moved, path);
+  run.save(4);
+  CHECK(run.checkpointer.elsewhere() == "");
+  CHECK(list_checkpoints(path + "/checkpoints") ==
+        std::vector<std::string>{path + "/checkpoints/step-4"});
+}
+
 TEST_CASE("the second place is that of the first member for all") {
   const TempDirectory directory;
   run_devices(3, [&](World& world) {
