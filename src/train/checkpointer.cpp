@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "base/byte_size.h"
@@ -36,6 +37,16 @@ void check_space(const std::string& directory, std::int64_t bytes) {
   if (bytes <= left) return;
   fail(ExitCode::kFile, "{}: {} are to be written, and {} are left on the disk", directory,
        show_bytes(static_cast<double>(bytes)), show_bytes(static_cast<double>(left)));
+}
+
+/// Does it beside its caller, or, where the system has no thread for it, when it is waited for.
+template <class Work>
+auto begin_beside(const Work& work) {
+  try {
+    return std::async(std::launch::async, work);
+  } catch (const std::system_error&) {
+    return std::async(std::launch::deferred, work);
+  }
 }
 
 /// That of this member, by its environment.
@@ -124,7 +135,7 @@ std::string Checkpointer::begin(const std::string& directory) {
     path_ = path;
     const auto write = [path, file = part_file(hosts_.rank()), tensors = index_.tensors,
                         parts = parts_] { return write_slices(path, file, tensors, parts); };
-    slices_ = std::async(async_ ? std::launch::async : std::launch::deferred, write);
+    slices_ = async_ ? begin_beside(write) : std::async(std::launch::deferred, write);
   });
 }
 

@@ -2,8 +2,10 @@
 #include "train/checkpointer.h"
 
 #include <doctest/doctest.h>
+#include <pthread.h>
 
 #include <filesystem>
+#include <thread>
 
 #include "comm/single.h"
 #include "comm/thread.h"
@@ -16,17 +18,40 @@ namespace fs = std::filesystem;
 
 using test::TempDirectory;
 
+/// While it lives the system has no memory for the stack of another thread.
+class NoThreads {
+ public:
+  NoThreads() {
+    pthread_attr_init(&before_);
+    pthread_getattr_default_np(&before_);
+    pthread_attr_t huge;
+    pthread_attr_init(&huge);
+    pthread_attr_setstacksize(&huge, std::size_t{1} << 50U);
+    pthread_setattr_default_np(&huge);
+    pthread_attr_destroy(&huge);
+  }
+  ~NoThreads() {
+    pthread_setattr_default_np(&before_);
+    pthread_attr_destroy(&before_);
+  }
+  NoThreads(const NoThreads&) = delete;
+  NoThreads& operator=(const NoThreads&) = delete;
+
+ private:
+  pthread_attr_t before_;
+};
+
 /// A run whose checkpoints have two numbers.
 class Run {
  public:
-  explicit Run(const TempDirectory& directory)
+  explicit Run(const TempDirectory& directory, bool async = false)
       : config_(config::parse_config("model: {input: [2], layers: [{Dense: {units: 1}}]}\n"
                                      "compile: {loss: mse}\n"
                                      "checkpoint: {keep: 1, fallback: '" +
                                          directory.file("other") + "'}\n",
                                      "c.yaml", {})),
         directory_(directory.file("run"), Rerun::kRefuse, *world_.hosts),
-        checkpointer(*world_.hosts, config_, directory_, false,
+        checkpointer(*world_.hosts, config_, directory_, async,
                      [this](const std::string& line) { said += line + "\n"; }) {}
 
   void save(std::int64_t steps, std::optional<double> best = std::nullopt,
@@ -102,6 +127,20 @@ TEST_CASE("a run whose directory has been moved takes nothing of the run that ha
   CHECK(run.checkpointer.elsewhere() == "");
   CHECK(list_checkpoints(path + "/checkpoints") ==
         std::vector<std::string>{path + "/checkpoints/step-4"});
+}
+
+TEST_CASE("a checkpoint is written where the system has no thread for it") {
+  const TempDirectory directory;
+  Run run(directory, true);
+  {
+    const NoThreads none;
+    CHECK_THROWS(std::thread([] {}).join());
+    run.save(1);
+    CHECK(run.checkpointer.has_written());
+    run.checkpointer.complete();
+  }
+  CHECK(run.said == "");
+  CHECK(is_checkpoint(directory.file("run/checkpoints/step-1")));
 }
 
 TEST_CASE("the second place is that of the first member for all") {
