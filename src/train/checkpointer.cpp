@@ -173,6 +173,7 @@ void Checkpointer::complete() {
     complete_elsewhere();
   } else {
     written_ = steps_;
+    newest_ = path_;
     complete_here();
   }
   parts_.clear();
@@ -207,6 +208,7 @@ void Checkpointer::complete_elsewhere() {
   }
   failure_.clear();
   written_ = steps_;
+  newest_ = path_;
   say_(fmt::format("{}; it is in {}; training goes on", why, path_));
   const std::string before = std::exchange(elsewhere_, path_);
   if (!before.empty() && hosts_.rank() == 0) remove(before);
@@ -218,7 +220,9 @@ void Checkpointer::remove(const std::string& path) const {
 }
 
 void Checkpointer::remove_old() const {
-  std::vector<std::string> all = list_checkpoints(directory_);
+  std::vector<std::string> all;
+  const std::string failure = failure_of([&] { all = list_checkpoints(directory_); });
+  if (!failure.empty()) say_(fmt::format("warning: older checkpoints stay: {}", failure));
   const auto kept = static_cast<std::ptrdiff_t>(spec_.keep);
   const auto end = all.end() - std::min<std::ptrdiff_t>(kept, std::ssize(all));
   for (auto checkpoint = all.begin(); checkpoint != end; ++checkpoint) {

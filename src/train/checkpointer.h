@@ -50,6 +50,9 @@ class Checkpointer {
   /// The newest one, where it is in the second place; else "".
   const std::string& elsewhere() const { return elsewhere_; }
 
+  /// The newest one, here or in the second place; "": there is none.
+  const std::string& newest() const { return newest_; }
+
   /// Steps after which the newest one was written, here or in the second place; none: there is
   /// none.
   std::optional<std::int64_t> written() const { return written_; }
@@ -94,6 +97,7 @@ class Checkpointer {
   std::string best_;
   std::optional<double> best_value_;
   std::string elsewhere_;
+  std::string newest_;
   std::optional<std::int64_t> written_;
 
   // Of the one under way.

@@ -104,14 +104,17 @@ Start begin(Session& session, const RunDirectory& directory, const FitOptions& o
 }
 
 /// How a run goes on that was stopped.
-std::string describe_way_on(const std::string& elsewhere, const RunDirectory& directory) {
-  if (!elsewhere.empty()) {
+std::string describe_way_on(const TrainerResult& trained, const RunDirectory& directory) {
+  if (!trained.elsewhere.empty()) {
     return fmt::format("the newest checkpoint is {}: give it to --from, or copy it to {}",
-                       elsewhere, directory.checkpoints());
+                       trained.elsewhere, directory.checkpoints());
   }
-  const std::vector<std::string> checkpoints = list_checkpoints(directory.checkpoints());
-  if (checkpoints.empty()) return "there is no checkpoint to go on from";
-  return fmt::format("the same command with --resume goes on from {}", checkpoints.back());
+  if (trained.newest.empty()) return "there is no checkpoint to go on from";
+  if (!directory.is_held()) {
+    return fmt::format("the newest checkpoint is {} in the run directory, wherever that is now",
+                       std::filesystem::path(trained.newest).filename().string());
+  }
+  return fmt::format("the same command with --resume goes on from {}", trained.newest);
 }
 
 /// What to say of a run that a signal has ended behind a checkpoint; an Error where there is none:
@@ -119,7 +122,7 @@ std::string describe_way_on(const std::string& elsewhere, const RunDirectory& di
 std::string describe_stop(const TrainerResult& trained, const Job& job,
                           const RunDirectory& directory) {
   const std::string stopped = "stopped by " + signal_name(trained.signal);
-  const std::string way_on = describe_way_on(trained.elsewhere, directory);
+  const std::string way_on = describe_way_on(trained, directory);
   const bool is_off = !job.config.checkpoint.wanted;
   if (!is_off && trained.unsaved.empty()) return fmt::format("{}; {}", stopped, way_on);
   const std::int64_t lost = trained.steps - trained.saved;

@@ -190,8 +190,12 @@ TrainerResult Trainer::result() {
   result.steps = steps_;
   result.pace = all_pace_;
   result.times = times_;
-  if (resumed_ != nullptr) result.saved = position_of(*resumed_).steps;
+  if (resumed_ != nullptr) {
+    result.newest = resumed_->directory();
+    result.saved = position_of(*resumed_).steps;
+  }
   if (!checkpointer_) return result;
+  if (!checkpointer_->newest().empty()) result.newest = checkpointer_->newest();
   result.elsewhere = checkpointer_->elsewhere();
   result.saved = checkpointer_->written().value_or(result.saved);
   result.unsaved = checkpointer_->failure();

@@ -35,7 +35,8 @@ struct TrainerResult {
   std::int64_t steps = 0;   ///< likewise
   Pace pace;                ///< of the steps since this process began
   StepTimes times;          ///< likewise
-  std::string elsewhere = {};  ///< the newest checkpoint, where it is in the second place
+  std::string newest = {};  ///< the checkpoint to go on from; "" for none
+  std::string elsewhere = {};  ///< the same, where it is in the second place
   std::int64_t saved = 0;      ///< steps after which the newest one was written; 0 for none
   std::string unsaved = {};    ///< why none was written in the end, though it was to be; else ""
 };

@@ -143,6 +143,24 @@ TEST_CASE("a checkpoint is written where the system has no thread for it") {
   CHECK(is_checkpoint(directory.file("run/checkpoints/step-1")));
 }
 
+TEST_CASE("what cannot be looked at beside the checkpoints costs a warning") {
+  const TempDirectory directory;
+  Run run(directory);
+  run.save(1);
+  const std::string odd = directory.file("run/checkpoints/step-7");
+  fs::create_directory(odd);
+  fs::create_symlink("index.json", odd + "/index.json");
+  run.save(2);
+  CHECK(run.said == "warning: older checkpoints stay: " + odd +
+                        "/index.json: cannot tell whether a checkpoint is there: Too many levels "
+                        "of symbolic links\n");
+  CHECK(run.checkpointer.newest() == directory.file("run/checkpoints/step-2"));
+  CHECK(run.checkpointer.failure() == "");
+  fs::remove_all(odd);
+  run.save(3);
+  CHECK_FALSE(fs::exists(directory.file("run/checkpoints/step-1")));
+}
+
 TEST_CASE("the second place is that of the first member for all") {
   const TempDirectory directory;
   run_devices(3, [&](World& world) {
