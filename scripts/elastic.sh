@@ -16,7 +16,7 @@
 #
 # A configuration or a file that is wrong (exit codes 2 and 3), a loss that is no number (1) and a
 # signal to this script end it: another start would change nothing. Its exit code is that of the last
-# start.
+# start, and 75 where a signal comes before the first.
 #
 #   scripts/elastic.sh -n 8 --step 2 build/src/meshwork fit configs/keras_guide.yaml --mesh data=-1,model=2
 set -uo pipefail
@@ -58,10 +58,16 @@ reachable() {
   slots=0 reached=
   local host
   for host in ${hosts//,/ }; do
+    [ -z "$stopped" ] || return
     ssh -o BatchMode=yes -o ConnectTimeout=10 "${host%%:*}" true < /dev/null 2> /dev/null || continue
     reached+=${reached:+,}$host
     [ "$host" = "${host#*:}" ] && slots=$((slots + 1)) || slots=$((slots + ${host#*:}))
   done
+}
+
+# Whether meshwork has told of more than warnings and notes.
+tells_error() {
+  awk '/^meshwork: / && !/^meshwork: (warning|note): / { found = 1 } END { exit !found }' "$told"
 }
 
 stopped=
@@ -70,10 +76,12 @@ trap 'stopped=1; [ -n "${job:-}" ] && kill -USR1 "$job"' TERM INT HUP USR1
 told=$(mktemp)
 trap 'rm -f "$told"' EXIT
 failed=0
+code=75  # of a job that a signal ends before its first start
 while :; do
   where=(--oversubscribe)
   if [ -n "$hosts" ]; then
     reachable
+    [ -z "$stopped" ] || exit $code
     [ "$slots" -ge "$ranks" ] || ranks=$slots
     where=(--host "$reached")
   fi
@@ -88,6 +96,7 @@ while :; do
   teller=$!
   mpirun "${where[@]}" -n "$ranks" "$@" resume=auto 2>&"$errors" &
   job=$!
+  [ -z "$stopped" ] || kill -USR1 "$job"
   exec {errors}>&-
   wait "$job"
   code=$?
@@ -106,7 +115,7 @@ while :; do
   [ $code -eq 0 ] && grep -q 'has lost communication with a remote daemon' "$told" && code=205
   case $code in 0 | 2 | 3 | 75) exit $code ;; esac
   # mpirun itself ends with 1, too, when it loses a host.
-  [ $code -eq 1 ] && grep -q '^meshwork: [^w]' "$told" && exit 1
+  [ $code -eq 1 ] && tells_error && exit 1
   [ -z "$stopped" ] || exit $code
   [ $((SECONDS - began)) -ge 60 ] && failed=0
   failed=$((failed + 1))

@@ -355,3 +355,36 @@ TEST_CASE("elastic.sh goes on with the ranks that are left") {
   CHECK(wrong.exit_code == 2);
   CHECK(count(wrong.output, "meshwork: ") == 1);
 }
+
+TEST_CASE("elastic.sh tells a lost machine from an error, and starts nothing behind a signal") {
+  const TempDirectory directory;
+  const std::string starts = directory.file("starts");
+  const auto stand_in = [&](const std::string& name, const std::string& script) {
+    write_text(directory.file(name), "#!/bin/sh\n" + script);
+    std::filesystem::permissions(directory.file(name), std::filesystem::perms::owner_all);
+  };
+  const auto run = [&](const std::string& around) {
+    std::filesystem::remove(starts);
+    const std::string elastic =
+        fmt::format("PATH={}:$PATH {} -n 2 --hosts a:1,b:1 any", directory.path(),
+                    std::filesystem::absolute("scripts/elastic.sh").string());
+    return run_job(fmt::format(fmt::runtime(around), elastic));
+  };
+  stand_in("ssh", "exit 0\n");
+  // mpirun itself ends with 1 when it loses a machine.
+  const auto ends_with_1_behind = [&](const std::string& line) {
+    stand_in("mpirun", fmt::format("echo start >> {0}\n[ $(wc -l < {0}) = 1 ] || exit 0\n"
+                                   "echo 'meshwork: {1}' >&2\nexit 1\n",
+                                   starts, line));
+    return run("{}").exit_code;
+  };
+  CHECK(ends_with_1_behind("warning: of something") == 0);
+  CHECK(ends_with_1_behind("note: of something") == 0);
+  CHECK(ends_with_1_behind("not what it should be") == 1);
+  CHECK(read_text(starts) == "start\n");
+  stand_in("ssh", fmt::format("touch {}\nsleep 1\n", directory.file("asked")));
+  const Ending stopped =
+      run("{} & P=$!\n" + wait_for(directory.file("asked")) + "kill -TERM $P\nwait $P");
+  CHECK(stopped.exit_code == 75);
+  CHECK_FALSE(std::filesystem::exists(starts));
+}
