@@ -56,8 +56,16 @@ std::string describe_left_out(const std::string& path, const std::vector<std::st
       path, join(missing, ", "));
 }
 
+std::string describe_missing_rows(const Error& error) {
+  return fmt::format("warning: {}; training goes on, and rows are missing until it can be written",
+                     error.what());
+}
+
 File open_log(const std::string& path, const Json* state) {
-  if (state == nullptr) return File::create(path);
+  if (state == nullptr) {
+    File::create(path).close();
+    return File::open_to_append(path);  // also behind what is taken back
+  }
   constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
   return open_lines_at(path, state->is_null() ? kAll : unsigned_of(state->at("bytes")));
 }

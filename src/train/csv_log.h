@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "train/growing_file.h"
 #include "train/log_file.h"
 
@@ -15,6 +16,9 @@ std::string csv_cell(const std::string& text, char separator);
 /// A note of the names that are no columns of a table that goes on; "" if all are.
 std::string describe_left_out(const std::string& path, const std::vector<std::string>& columns,
                               const std::vector<std::string>& names);
+
+/// What to warn of where a row of a table, or of another log, could not be written.
+std::string describe_missing_rows(const Error& error);
 
 /// The file of a log whose state this is, as LogFormat::open says.
 File open_log(const std::string& path, const Json* state);

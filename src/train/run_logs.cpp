@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/names.h"
 #include "config/lookup.h"
+#include "train/csv_log.h"
 
 namespace meshwork {
 namespace {
@@ -48,20 +50,17 @@ void RunLogs::open(const LogFormat& format, const std::string& directory, const 
   const std::string name = fmt::format("{}.{}", table, format.names.front());
   const Json state = known_.is_null() ? Json() : known_.value(name, Json());
   const Json* old = known_.is_null() ? nullptr : &state;
-  logs.push_back({name, format.open(directory + "/" + name, key, old)});
+  logs.push_back({name, format.open(directory + "/" + name, key, old), false});
 }
 
 void RunLogs::add(std::vector<Open>& logs, const LogRow& row) {
-  std::erase_if(logs, [&](const Open& log) {
+  for (Open& log : logs) {
     try {
       log.file->add(row);
-      return false;
     } catch (const Error& error) {
-      say_(fmt::format("warning: {}; training goes on without this file", error.what()));
-      known_[log.name] = log.file->state();
-      return true;
+      if (!std::exchange(log.has_failed, true)) say_(describe_missing_rows(error));
     }
-  });
+  }
 }
 
 void RunLogs::add_epoch(std::int64_t epoch, const Logs& logs, const Pace& pace) {

@@ -21,8 +21,8 @@ struct Pace {
 };
 
 /// The logs of a run: metrics.csv with a row per epoch and, where they are wanted, steps.csv with a
-/// row per step; the same in other formats that `fit: log_format` names. One that cannot be written
-/// costs a warning, and is left out from then on.
+/// row per step; the same in other formats that `fit: log_format` names. A row that
+/// cannot be written is missing; the first one of a file costs a warning.
 ///
 /// A row of an epoch has the names of its logs in alphabetical order, as Keras's CSVLogger writes
 /// them, then the seconds of its training steps, and the samples they trained on in a second. That
@@ -47,6 +47,7 @@ class RunLogs {
   struct Open {
     std::string name;  ///< "metrics.csv"
     std::unique_ptr<LogFile> file;
+    bool has_failed;  ///< a row, of which was warned
   };
 
   void open(const LogFormat& format, const std::string& directory, const std::string& table,
@@ -54,7 +55,7 @@ class RunLogs {
   void add(std::vector<Open>& logs, const LogRow& row);
 
   std::vector<std::string> expected_;
-  Json known_;  ///< states of files, as they were when the run went on or a file failed
+  Json known_;  ///< states of files, as they were when the run went on
   Say say_;
   std::vector<Open> metrics_, steps_;
 };

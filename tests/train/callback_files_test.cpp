@@ -264,11 +264,14 @@ TEST_CASE("CSVLogger goes on with a file that could not be written for a while")
     }
     CHECK(run.said.find("cannot write: File too large") != std::string::npos);
     CHECK(read_text(directory.file("a.csv")) == before);
-    run.add(2, 3);
     const Json state = run.state();
+    run.add(2, 3);
+    const std::string kept = is_first ? header : before;
+    CHECK(read_text(directory.file("a.csv")) == kept + "2,3.0,0.5\r\n");
+    run.add(4, 3);  // as if another one had been lost
     Logged resumed(directory.path(), "filename: a.csv", &state);
     resumed.add(3, 4);
-    CHECK(read_text(directory.file("a.csv")) == (is_first ? header : before) + "3,4.0,0.5\r\n");
+    CHECK(read_text(directory.file("a.csv")) == kept + "3,4.0,0.5\r\n");
     CHECK(resumed.said == "");
   }
 }

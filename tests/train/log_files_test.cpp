@@ -152,15 +152,15 @@ TEST_CASE("a log that cannot be written costs a warning, once") {
   log.add_epoch(0, {{"loss", 1.0}}, {});
   log.add_epoch(1, {{"loss", 1.0}}, {});
   CHECK(warned == "warning: " + directory.file("metrics.csv") +
-                      ": cannot write: No space left on device; training goes on without this "
-                      "file");
+                      ": cannot write: No space left on device; training goes on, and rows are "
+                      "missing until it can be written");
   CHECK(test::read_text(directory.file("metrics.jsonl")).size() > 100);
   const test::TempDirectory other;
   CHECK(test::error_of([&] { RunLogs(FitSpec{}, other.file("absent"), {}, Json(), {}); }) ==
         "3: " + other.file("absent/metrics.csv") + ": cannot create: No such file or directory");
 }
 
-TEST_CASE("a row that does not fit leaves nothing behind, and the log goes on where it stopped") {
+TEST_CASE("a row that does not fit leaves nothing behind, and the next one is tried") {
   const TempDirectory directory;
   const FitSpec fit = in_formats({"csv", "jsonl"});
   RunLogs log = open(directory, fit);
@@ -174,13 +174,17 @@ TEST_CASE("a row that does not fit leaves nothing behind, and the log goes on wh
     const test::FullDisk full(before.size() + 5);
     add(log, 1);
   }
-  CHECK(warned.find("metrics.csv: cannot write: File too large; training goes on without this "
-                    "file") != std::string::npos);
+  CHECK(warned.find("metrics.csv: cannot write: File too large; training goes on, and rows are "
+                    "missing until it can be written") != std::string::npos);
   CHECK(test::read_text(directory.file("metrics.csv")) == before);
+  warned.clear();
   add(log, 2);
+  CHECK(warned == "");
+  const std::string after = before + "2,0.5,1,2\n";
+  CHECK(test::read_text(directory.file("metrics.csv")) == after);
   RunLogs resumed = open(directory, fit, {}, log.state());
   add(resumed, 3);
-  CHECK(test::read_text(directory.file("metrics.csv")) == before + "3,0.5,1,2\n");
+  CHECK(test::read_text(directory.file("metrics.csv")) == after + "3,0.5,1,2\n");
   CHECK(test::read_text(directory.file("metrics.jsonl")).find("{\"epoch\":3") != std::string::npos);
 }
 

@@ -322,8 +322,8 @@ TEST_CASE("files that cannot be written cost a warning, not the run") {
     return outcome.out.find(line) != std::string::npos;
   };
   CHECK(says("warning: " + run +
-             "/metrics.csv: cannot write: No space left on device; training goes on without this "
-             "file\n"));
+             "/metrics.csv: cannot write: No space left on device; training goes on, and rows are "
+             "missing until it can be written\n"));
   CHECK(says("warning: no checkpoint after step 3 in " + run + "/checkpoints: "));
   CHECK(says("warning: no checkpoint after step 6 in " + run + "/checkpoints: "));
 }

@@ -35,8 +35,9 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-/// Whether the lines behind the first `begin` bytes are rows of one run: their epochs follow each
-/// other and that of the row before, and all have as many cells. The last line may be torn.
+/// Whether the lines behind the first `begin` bytes are rows of one run: their epochs rise, from
+/// that of the row before on, and all have as many cells. Rows may be missing, and the last line
+/// may be torn.
 bool are_rows_of_a_run(std::string_view text, std::size_t begin, char separator) {
   const std::string_view kept = text.substr(0, begin);
   if (begin > 0 && !kept.ends_with(kLineEnd)) return false;
@@ -52,7 +53,7 @@ bool are_rows_of_a_run(std::string_view text, std::size_t begin, char separator)
     const auto epoch = epoch_of(rows[i]);
     if (!epoch) return false;
     if (i == 0) continue;
-    if (*epoch != *epoch_of(rows[i - 1]) + 1 || cells(rows[i]) != cells(rows[i - 1])) return false;
+    if (*epoch <= *epoch_of(rows[i - 1]) || cells(rows[i]) != cells(rows[i - 1])) return false;
   }
   return true;
 }
@@ -93,7 +94,7 @@ class CsvLogger : public Callback {
   Json state() const override {
     return {{"file", log_file()},
             {"place", place_},
-            {"bytes", file_ ? file_->bytes() : bytes_},
+            {"bytes", file_ ? file_->bytes() : 0},
             {"columns", columns_}};
   }
 
@@ -116,12 +117,13 @@ class CsvLogger : public Callback {
               (value == logs.end() ? "NA" : csv_cell(python_text(value->second), separator_[0]));
     }
     text.append(kLineEnd);
-    if (write_or_warn(training, [&] { file_->append(text); })) {
+    try {
+      file_->append(text);
       is_empty_ = false;
-      return;
+    } catch (const Error& error) {
+      if (is_empty_) columns_.clear();  // they are those of the first row that is written
+      if (!std::exchange(has_failed_, true)) training.say(describe_missing_rows(error));
     }
-    bytes_ = file_->bytes();
-    file_.reset();
   }
 
  private:
@@ -131,7 +133,7 @@ class CsvLogger : public Callback {
     const std::uint64_t bytes = unsigned_of(state.at("bytes"));
     columns_ = state.at("columns").get<std::vector<std::string>>();
     has_gone_on_ = true;
-    // Older states of a file that could not be written any more know its columns alone.
+    // States of earlier versions know, of a file that could not be written, its columns alone.
     const bool is_known = bytes > 0 || columns_.empty();
     if (is_known && file_->bytes() > bytes) cut(bytes, training);
     mend_end(is_known && file_->bytes() < bytes);
@@ -204,7 +206,7 @@ class CsvLogger : public Callback {
   bool appends_;
   std::string place_;                ///< of a run that writes to a file elsewhere
   std::optional<GrowingFile> file_;  ///< of the first device
-  std::uint64_t bytes_ = 0;          ///< of a file that could not be written any more
+  bool has_failed_ = false;          ///< a row, of which was warned
   bool has_gone_on_ = false;         ///< and has written no row since
   bool is_empty_ = true;             ///< the file has no header
   std::vector<std::string> columns_;
