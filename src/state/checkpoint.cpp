@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <new>
 #include <numeric>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/check.h"
@@ -44,14 +47,18 @@ void write_slice(UnbufferedWriter& file, const TensorPart& part, std::int64_t by
 
 /// Steps and number of a checkpoint by its name; {-1, 0} for another name.
 std::pair<std::int64_t, std::int64_t> order_of(const std::string& name) {
-  long long steps = -1, number = 1;
-  int read = 0;
-  const auto is_whole = [&] { return static_cast<std::size_t>(read) == name.size(); };
-  if (std::sscanf(name.c_str(), "step-%lld%n", &steps, &read) == 1 && is_whole()) return {steps, 1};
-  if (std::sscanf(name.c_str(), "step-%lld-%lld%n", &steps, &number, &read) == 2 && is_whole()) {
-    return {steps, number};
-  }
-  return {-1, 0};
+  constexpr std::string_view kStep = "step-";
+  std::string_view rest = name;
+  const auto take = [&](std::string_view before, std::int64_t& number) {
+    if (!rest.starts_with(before)) return false;
+    rest.remove_prefix(before.size());
+    const auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    return code == std::errc() && number >= 0;
+  };
+  std::int64_t steps = 0, number = 1;
+  const bool is_one = take(kStep, steps) && (rest.empty() || take("-", number)) && rest.empty();
+  return is_one ? std::pair(steps, number) : std::pair<std::int64_t, std::int64_t>(-1, 0);
 }
 
 /// The names of directories that are, or were to be, checkpoints, the oldest first.
@@ -68,12 +75,21 @@ std::vector<std::string> names_in(const std::string& directory) {
   return names;
 }
 
+[[noreturn]] void fail_damaged(const Error& error, const std::string& directory) {
+  fail(error.code(), "{}; remove {}, and --resume takes the checkpoint before it", error.what(),
+       directory);
+}
+
 CheckpointIndex read_index(const std::string& directory) {
   const std::string path = directory + "/" + kIndex;
   if (!is_checkpoint(directory)) {
     fail(ExitCode::kFile, "{}: no checkpoint: there is no {} in it", directory, kIndex);
   }
-  return parse_checkpoint_index(read_text_file(path), path);
+  try {
+    return parse_checkpoint_index(read_text_file(path), path);
+  } catch (const Error& error) {
+    fail_damaged(error, directory);
+  }
 }
 
 /// The common part of two blocks of a tensor; no elements where there is none.
@@ -223,8 +239,7 @@ void Checkpoint::read_blocks(const StoredSlice& slice, const std::vector<Copy>& 
   try {
     copy_blocks(slice, copies, to);
   } catch (const Error& error) {
-    fail(error.code(), "{}; remove {}, and --resume takes the checkpoint before it", error.what(),
-         directory_);
+    fail_damaged(error, directory_);
   }
 }
 

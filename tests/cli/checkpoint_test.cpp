@@ -31,6 +31,18 @@ TEST_CASE("checkpoint list and show say how far a run was, and what it holds") {
       output(folder, "checkpoint show a/checkpoints/step-3").starts_with("a/checkpoints/step-3:"));
 }
 
+TEST_CASE("checkpoint list names one that is damaged, and goes on") {
+  const Runs folder;
+  folder.write("a/checkpoints/step-3/index.json", "half");
+  const Finished listed = folder.run("checkpoint list a");
+  CHECK(listed.exit_code == 3);
+  CHECK(listed.err ==
+        "meshwork: a/checkpoints/step-3/index.json: not a good index of a checkpoint: it is not "
+        "JSON, at byte 1; remove a/checkpoints/step-3, and --resume takes the checkpoint before "
+        "it\n");
+  CHECK(listed.out.starts_with("a/checkpoints/step-6: step 6, epoch 2"));
+}
+
 TEST_CASE("checkpoint list tells of a run that was killed") {
   const JobFolder folder;
   train(folder);

@@ -140,8 +140,10 @@ TEST_CASE("an index that is damaged is refused") {
     write_text(file, text);
     const std::string error = error_of([&] { Checkpoint checkpoint(path); });
     const std::string start = "3: " + file + ": not a good index of a checkpoint: ";
-    CHECK(error.starts_with(start));
-    return error.substr(std::min(error.size(), start.size()));
+    const std::string end = "; remove " + path + ", and --resume takes the checkpoint before it";
+    REQUIRE(error.starts_with(start));
+    REQUIRE(error.ends_with(end));
+    return error.substr(start.size(), error.size() - start.size() - end.size());
   };
   const auto changed = [&](const std::string& from, const std::string& to) {
     REQUIRE(good.find(from) != std::string::npos);
@@ -206,6 +208,10 @@ TEST_CASE("checkpoints have names in the order of time, and none that is taken")
   CHECK(add(1000) == "step-1000-3");
   CHECK(add(2000, false) == "step-2000");
   std::filesystem::create_directory(directory.file("step-3000x"));
+  for (const char* other : {"step-+5", "step- 5", "step-5-+2", "step--5", "step-"}) {
+    std::filesystem::create_directory(directory.file(other));
+    write_text(directory.file(other) + "/index.json", "{}");
+  }
   const std::vector<std::string> whole{directory.file("step-900"), directory.file("step-1000"),
                                        directory.file("step-1000-2"),
                                        directory.file("step-1000-3")};

@@ -19,7 +19,8 @@ namespace {
 
 constexpr const char* kDetails = R"(Examples:
   meshwork checkpoint list runs/keras_guide
-      the checkpoints of a run, the oldest first: how far it was, its last epoch's logs
+      the checkpoints of a run, the oldest first: how far it was, its last epoch's logs; exit code 3
+      where one is damaged
   meshwork checkpoint show runs/keras_guide/checkpoints/step-24
       where the run stood, and every tensor; of a run its newest checkpoint
   meshwork checkpoint verify runs/keras_guide
@@ -64,12 +65,19 @@ ExitCode list(const Arguments& arguments) {
                     "or could not write its end",
                     run));
   }
+  ExitCode code = ExitCode::kOk;
   for (const std::string& path : checkpoints_of(run)) {
-    const Checkpoint checkpoint(path);
-    const auto bytes = static_cast<double>(total_bytes(checkpoint.index()));
-    fmt::print("{}: {}; {}\n", path, describe(position_of(checkpoint)), show_bytes(bytes));
+    try {
+      const Checkpoint checkpoint(path);
+      const auto bytes = static_cast<double>(total_bytes(checkpoint.index()));
+      fmt::print("{}: {}; {}\n", path, describe(position_of(checkpoint)), show_bytes(bytes));
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::kFile) throw;
+      say(error.what());
+      code = error.code();
+    }
   }
-  return ExitCode::kOk;
+  return code;
 }
 
 ExitCode show(const Arguments& arguments) {
