@@ -54,11 +54,12 @@ void check_address_space(int threads) {
   const std::uint64_t needed = kOfProcess + kOfThread * static_cast<std::uint64_t>(threads);
   if (left >= needed) return;
   fail(
-      "the address space is limited to {} (ulimit -v), of which {} are left, but {} threads take "
-      "up "
-      "to {}; raise the limit, or take fewer devices or threads (OMP_NUM_THREADS)",
+      "the address space is limited to {} (ulimit -v), of which {} are left, but {} may "
+      "take up to {}; raise the limit, or take fewer devices or threads (OMP_NUM_THREADS)",
       show_bytes(static_cast<double>(limit.rlim_cur)), show_bytes(static_cast<double>(left)),
-      threads, show_bytes(static_cast<double>(needed)));
+      threads > 0 ? fmt::format("{} thread{}", threads, threads == 1 ? "" : "s")
+                  : "the process and its libraries",
+      show_bytes(static_cast<double>(needed)));
 }
 
 }  // namespace meshwork

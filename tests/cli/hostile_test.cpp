@@ -184,6 +184,9 @@ TEST_CASE("as little memory as there is, the program says so" * doctest::skip(kH
     CHECK(run.err.find("bug") == std::string::npos);
     CHECK((run.exit_code == 0 || run.err.starts_with("meshwork: ")));
   }
+  const Finished least = shell(folder, "ulimit -v 100000; meshwork fit c.yaml --new");
+  CHECK(least.exit_code == 2);
+  CHECK(least.err.find("but the process and its libraries may take up to ") != std::string::npos);
 }
 
 TEST_CASE("more devices than a process has threads") {
