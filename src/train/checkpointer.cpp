@@ -195,8 +195,7 @@ void Checkpointer::complete_elsewhere() {
   const std::string why =
       fmt::format("warning: no checkpoint after step {} in {}: {}", steps_, directory_, failure_);
   if (fallback_.empty()) {
-    say_(why +
-         "; set TMPDIR or 'checkpoint: {fallback: DIR}' for a second place; training goes on");
+    say_(fmt::format("{}; {} for a second place; training goes on", why, kSecondPlace));
     return;
   }
   std::string failure = begin(fallback_);

@@ -114,6 +114,9 @@ class Checkpointer {
   std::future<Slices> slices_;
 };
 
+/// What to do where there is no second place.
+constexpr const char* kSecondPlace = "set TMPDIR or 'checkpoint: {fallback: DIR}'";
+
 /// Where checkpoints of a run go that its own directory does not take; "" for nowhere. All members
 /// call it: the word of the first holds, for each may have a $TMPDIR of its own.
 std::string fallback_of(const config::Config& config, const RunDirectory& directory,

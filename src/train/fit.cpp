@@ -103,7 +103,7 @@ Start begin(Session& session, const RunDirectory& directory, const FitOptions& o
   return start;
 }
 
-/// How a run goes on that was stopped.
+/// How a run goes on that was stopped, as the first device sees it.
 std::string describe_way_on(const TrainerResult& trained, const RunDirectory& directory) {
   if (!trained.elsewhere.empty()) {
     return fmt::format("the newest checkpoint is {}: give it to --from, or copy it to {}",
@@ -117,13 +117,21 @@ std::string describe_way_on(const TrainerResult& trained, const RunDirectory& di
   return fmt::format("the same command with --resume goes on from {}", trained.newest);
 }
 
+/// The same for all devices, which all call it.
+std::string shared_way_on(const TrainerResult& trained, const RunDirectory& directory,
+                          HostGroup& hosts) {
+  std::string text = describe_way_on(trained, directory);
+  broadcast_text(hosts, text, 0);
+  return text;
+}
+
 /// What to say of a run that a signal has ended behind a checkpoint; an Error where there is none:
 /// whoever starts it again would begin at the same step each time.
-std::string describe_stop(const TrainerResult& trained, const Job& job,
+std::string describe_stop(const TrainerResult& trained, const Session& session,
                           const RunDirectory& directory) {
   const std::string stopped = "stopped by " + signal_name(trained.signal);
-  const std::string way_on = describe_way_on(trained, directory);
-  const bool is_off = !job.config.checkpoint.wanted;
+  const std::string way_on = shared_way_on(trained, directory, session.hosts());
+  const bool is_off = !session.job().config.checkpoint.wanted;
   if (!is_off && trained.unsaved.empty()) return fmt::format("{}; {}", stopped, way_on);
   const std::int64_t lost = trained.steps - trained.saved;
   const std::string why = is_off
@@ -136,19 +144,28 @@ std::string describe_stop(const TrainerResult& trained, const Job& job,
 
 /// Writes the final weights; to the second place where the run directory does not take them, which
 /// is then the Error that the run ends with.
-void save_weights(const Session& session, const RunDirectory& directory) {
+void save_weights(const Session& session, const RunDirectory& directory,
+                  const TrainerResult& trained) {
   try {
     collectively(session.hosts(), [&] { directory.check_held(); });
     session.save_weights(directory.path() + "/" + kFinalWeights);
   } catch (const Error& error) {
     if (error.code() != ExitCode::kFile) throw;
+    const std::string way_on = shared_way_on(trained, directory, session.hosts());
     const std::string fallback = fallback_of(session.job().config, directory, session.hosts());
-    if (fallback.empty()) throw;
+    if (fallback.empty()) {
+      fail(error.code(), "{}; {} for a second place; {}", error.what(), kSecondPlace, way_on);
+    }
     const std::string other = fallback + "/" + kFinalWeights;
-    collectively(session.hosts(), [&] {
-      if (session.is_first()) create_parent_directory(other);
-    });
-    session.save_weights(other);
+    try {
+      collectively(session.hosts(), [&] {
+        if (session.is_first()) create_parent_directory(other);
+      });
+      session.save_weights(other);
+    } catch (const Error& second) {
+      if (second.code() != ExitCode::kFile) throw;
+      fail(error.code(), "{}; nor in {}: {}; {}", error.what(), fallback, second.what(), way_on);
+    }
     fail(ExitCode::kFile, "{}; the final weights are in {}", error.what(), other);
   }
 }
@@ -170,11 +187,11 @@ FitResult train(Session& session, const RunDirectory& directory, const FitOption
   if (record != nullptr) record->add(trained);
   FitResult result{.logs = trained.logs};
   if (trained.signal != 0) {
-    result.stopped = describe_stop(trained, session.job(), directory);
+    result.stopped = describe_stop(trained, session, directory);
     if (record != nullptr) record->stop(result.stopped);
     return result;
   }
-  if (trained.is_usable) save_weights(session, directory);
+  if (trained.is_usable) save_weights(session, directory, trained);
   if (!trained.failure.empty()) {
     // The first device has shown everything before another one ends the run.
     session.hosts().barrier();

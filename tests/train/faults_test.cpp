@@ -159,17 +159,29 @@ TEST_CASE("checkpoints and final weights go to a second place") {
   }
   // A callback that makes a directory where the final weights are to be.
   const TemporaryPlace place(other);
-  const Outcome outcome =
-      fit_on(text_of(kAdam,
-                     "batch_size: 8, epochs: 2, callbacks: [ModelCheckpoint: {filepath: "
-                     "'" +
-                         run + "/final.safetensors/{epoch}.safetensors'}]"),
-             "2x2", run);
+  const auto end_without_file = [&] {
+    return fit_on(text_of(kAdam,
+                          "batch_size: 8, epochs: 2, callbacks: [ModelCheckpoint: {filepath: "
+                          "'" +
+                              run + "/final.safetensors/{epoch}.safetensors'}]"),
+                  "2x2", run);
+  };
+  const Outcome outcome = end_without_file();
   CHECK(outcome.code == ExitCode::kFile);
   const std::string weights = second_place(other) + "/final.safetensors";
   CHECK(outcome.error.ends_with("; the final weights are in " + weights));
   CHECK(difference(weights_in(weights), weights_in(directory.file("whole/final.safetensors"))) <
         1e-5);
+  fs::remove_all(run);
+  const TemporaryPlace none("");
+  CHECK(end_without_file().error.ends_with(
+      "; set TMPDIR or 'checkpoint: {fallback: DIR}' for a second place; the same command with "
+      "--resume goes on from " +
+      run + "/checkpoints/step-6"));
+  const TemporaryPlace bad(run + "/config.yaml");
+  const Outcome nowhere = end_without_file();
+  CHECK(contains(nowhere.error, "; nor in " + run + "/config.yaml/run-"));
+  CHECK(nowhere.error.ends_with("goes on from " + run + "/checkpoints/step-6"));
 }
 
 /// How a run ends that a signal stops, behind its first step.
