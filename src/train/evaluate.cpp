@@ -4,11 +4,13 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/terminal.h"
 #include "comm/collectively.h"
 #include "job/meaning.h"
 #include "job/same_job.h"
 #include "job/same_model.h"
 #include "train/progress_bar.h"
+#include "train/run_record.h"
 #include "train/watchdog.h"
 
 namespace meshwork {
@@ -16,6 +18,19 @@ namespace {
 
 /// What Hugging Face calls the weights in the directory of a model.
 constexpr const char* kHuggingFaceWeights[] = {"model.safetensors", "model.safetensors.index.json"};
+
+/// Warns of final weights that are not those that their run has told of. Their file has no
+/// checksums.
+void check_final_digest(const std::string& file, std::uint64_t digest) {
+  if (std::filesystem::path(file).filename() != kFinalWeights) return;
+  const std::string run = run_directory_of(file), theirs = final_digest(run);
+  const std::string mine = fmt::format("{:016x}", digest);
+  if (theirs.empty() || theirs == mine) return;
+  say(
+      fmt::format("warning: {}: the weights have the digest {}, and {} by {}/run.json: the file is "
+                  "damaged, or of another run",
+                  file, mine, theirs, run));
+}
 
 }  // namespace
 
@@ -105,6 +120,7 @@ FitResult evaluate(const Job& job, const World& world, const GivenWeights& weigh
   FitResult result;
   result.logs = session.with_place_of_failure([&] { return evaluator.run(out, verbose); });
   result.digest = session.weights_digest();
+  if (session.is_first() && !weights.any_model) check_final_digest(weights.path, result.digest);
   return result;
 }
 

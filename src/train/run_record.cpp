@@ -25,11 +25,27 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t kRoom = 8192;
 constexpr const char* kRunning = "running";
+constexpr const char* kCompleted = "completed";
 
 /// UTC, as ISO 8601 writes it.
 std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
 std::string file_in(const std::string& run_directory) { return run_directory + "/run.json"; }
+
+/// That of a run; no object where there is none that can be read.
+OrderedJson record_in(const std::string& run_directory) {
+  try {
+    return OrderedJson::parse(read_text_file(file_in(run_directory)), nullptr, false);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+/// "" where it has none.
+std::string text_in(const OrderedJson& json, const char* key) {
+  const auto found = json.is_object() ? json.find(key) : json.end();
+  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
 
 void add_end(OrderedJson& json, const char* status, ExitCode code) {
   json["status"] = status;
@@ -132,7 +148,7 @@ void RunRecord::add(const std::vector<DeviceMemory>& devices) {
 
 void RunRecord::complete(std::uint64_t digest) {
   (*json_)["digest"] = fmt::format("{:016x}", digest);
-  end("completed", ExitCode::kOk);
+  end(kCompleted, ExitCode::kOk);
 }
 
 void RunRecord::stop(const std::string& message) {
@@ -172,15 +188,18 @@ void fail_record_in(const std::string& run_directory, ExitCode code, const std::
   }
 }
 
+std::string final_digest(const std::string& run_directory) {
+  const OrderedJson json = record_in(run_directory);
+  return text_in(json, "status") == kCompleted ? text_in(json, "digest") : "";
+}
+
 bool was_killed(const std::string& run_directory) {
   try {
     if (is_in_use(run_directory)) return false;
-    const OrderedJson json =
-        OrderedJson::parse(read_text_file(file_in(run_directory)), nullptr, false);
-    return json.is_object() && json.value("status", "") == kRunning;
   } catch (const Error&) {
     return false;
   }
+  return text_in(record_in(run_directory), "status") == kRunning;
 }
 
 }  // namespace meshwork

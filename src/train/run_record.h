@@ -53,6 +53,9 @@ class RunRecord {
 /// device that keeps the record cannot. Where there is none, or it cannot be written, nothing is.
 void fail_record_in(const std::string& run_directory, ExitCode code, const std::string& message);
 
+/// The digest of the final weights of a run that has come to its end; "" where no record says so.
+std::string final_digest(const std::string& run_directory);
+
 /// Whether the record of a run says that it goes on, though no process has its directory.
 bool was_killed(const std::string& run_directory);
 

@@ -112,6 +112,22 @@ TEST_CASE("weights of any layout are read on any mesh") {
   }
 }
 
+TEST_CASE("evaluate warns of final weights that are not those that the run has told of") {
+  const JobFolder folder;
+  train(folder);
+  CHECK(folder.run("evaluate c.yaml --from run --verbose 0").err == "");
+  std::string bytes = folder.read("run/final.safetensors");
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  folder.write("run/final.safetensors", bytes);
+  const Finished flipped = folder.run("evaluate c.yaml --from run --verbose 0");
+  CHECK(flipped.exit_code == 0);
+  CHECK(flipped.err.starts_with(
+      "meshwork: warning: run/final.safetensors: the weights have the digest "));
+  CHECK(flipped.err.ends_with(" by run/run.json: the file is damaged, or of another run\n"));
+  folder.write("run/run.json", "{\"status\": 3}");
+  CHECK(folder.run("evaluate c.yaml --from run --verbose 0").err == "");
+}
+
 TEST_CASE("evaluate shows what fit saw at its end") {
   const JobFolder folder;
   const std::string line = train(folder);
