@@ -4,8 +4,9 @@
 
 #include "base/check.h"
 #include "base/names.h"
-#include "config/value.h"
+#include "config/lookup.h"
 #include "model/layer_graph.h"
+#include "model/losses/loss.h"
 #include "model/narrow_weights.h"
 #include "model/token_paths.h"
 #include "ops/ops.h"
@@ -102,14 +103,18 @@ ValueId select_last(GraphBuilder& b, ValueId scores) {
   return b.add(ops::kTakeAlongAxis, {ops::transpose(b, scores, {0, 2, 1}), index});
 }
 
-bool gives_probabilities(const config::Config& config) {
+/// Whether a loss takes what the model gives for the probabilities of classes.
+bool is_trained_as_probabilities(const config::Config& config) {
   if (!config.compile || config.compile->objectives.empty()) return false;
-  const auto& loss = config.compile->objectives.front().loss;
-  if (!loss || !(loss->name.starts_with("SparseCat") || loss->name.starts_with("sparse_cat"))) {
-    return false;
-  }
-  const config::Value::Entry* given = loss->args.find("from_logits");
-  return given == nullptr || !given->value.as_bool("from_logits");
+  const auto& spec = config.compile->objectives.front().loss;
+  if (!spec || read_loss(*spec).takes_logits) return false;
+  const LossDef* loss = config::find_named(loss_registry(), spec->name);
+  return loss == &losses::kSparseCategoricalCrossentropy || loss == &losses::kCrossentropy;
+}
+
+/// By the op that gives them; else, of a mean of several models say, by the loss.
+bool gives_probabilities(const config::Config& config, const Graph& graph, ValueId scores) {
+  return source_of_probabilities(graph, scores) != nullptr || is_trained_as_probabilities(config);
 }
 
 /// Of the whole model, as it is trained.
@@ -124,7 +129,8 @@ DecoderFacts read_facts(const config::Config& config) {
                     "only one in `outputs`",
                     config.model.outputs.size());
   }
-  const Shape shape = graph.type(output_value(graph, names::kPrediction)).shape;
+  const ValueId scores = output_value(graph, names::kPrediction);
+  const Shape shape = graph.type(scores).shape;
   const std::int64_t context = input.shape[0];
   if (shape.size() != 3 || shape[1] != context) {
     config::fail_at(config.model.outputs[0].at,
@@ -133,8 +139,9 @@ DecoderFacts read_facts(const config::Config& config) {
                     context, config.model.outputs[0].layer,
                     to_string(Shape(shape.begin() + 1, shape.end())));
   }
-  return {
-      .context = context, .numbers = shape[2], .are_probabilities = gives_probabilities(config)};
+  return {.context = context,
+          .numbers = shape[2],
+          .are_probabilities = gives_probabilities(config, graph, scores)};
 }
 
 }  // namespace

@@ -75,16 +75,9 @@ void add_loss_mean(GraphBuilder& b, const std::string& name, ValueId loss, std::
   b.graph().outputs.push_back({name + names::kCount, ops::constant(b, samples)});
 }
 
-/// The op whose probabilities the predictions are; nullptr if they may be anything.
-const Node* source_of_probabilities(const GraphBuilder& b, ValueId value) {
-  const Node* node = &b.node(value);
-  while (node->op == &ops::kCast || node->op == &ops::kReshape) node = &b.node(node->inputs[0]);
-  return node->op == &ops::kSoftmax || node->op == &ops::kSigmoid ? node : nullptr;
-}
-
 void note_twice_applied(const GraphBuilder& b, const Loss& loss, ValueId predictions,
                         std::vector<std::string>* notes) {
-  const Node* source = source_of_probabilities(b, predictions);
+  const Node* source = source_of_probabilities(b.graph(), predictions);
   if (notes == nullptr || !loss.takes_logits || source == nullptr) return;
   notes->push_back(fmt::format(
       "{}: {} takes logits (from_logits: true), but '{}' gives probabilities, by {}; leave out one "

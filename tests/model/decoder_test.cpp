@@ -67,9 +67,33 @@ TEST_CASE("what generating has to know of a model") {
   CHECK(facts.context == 6);
   CHECK(facts.numbers == 9);
   CHECK(!facts.are_probabilities);
-  const std::string softmax = model_of(kAttention) + "    - Softmax:\n" +
-                              "compile: {optimizer: sgd, loss: sparse_categorical_crossentropy}\n";
-  CHECK(check_decodes(config_of(softmax)).are_probabilities);
+}
+
+TEST_CASE("scores are probabilities by what gives them, whatever the loss is called") {
+  const auto are_probabilities = [](const std::string& last, const std::string& loss) {
+    std::string text = model_of(kAttention) + last;
+    if (!loss.empty()) text += "compile: {optimizer: sgd, loss: " + loss + "}\n";
+    return check_decodes(config_of(text)).are_probabilities;
+  };
+  const std::string given = "{SparseCategoricalCrossentropy: {from_logits: false}}";
+  const std::string logits = "{SparseCategoricalCrossentropy: {from_logits: true}}";
+  for (const std::string& loss : {std::string(), std::string("crossentropy"),
+                                  std::string("sparse_categorical_crossentropy"), given, logits}) {
+    CAPTURE(loss);
+    CHECK(are_probabilities("    - Softmax:\n", loss));
+    CHECK(are_probabilities("    - Activation: {activation: sparsemax, dtype: mixed_bfloat16}\n",
+                            loss));
+    CHECK(are_probabilities("    - Dense: {units: 3, activation: sigmoid}\n", loss));
+  }
+  const std::string mean =
+      "    - Softmax: {name: p1, inputs: logits}\n    - Activation: {activation: sparsemax, name: "
+      "p2, inputs: logits}\n    - Average: {inputs: [p1, p2]}\n";
+  CHECK(are_probabilities(mean, "crossentropy"));
+  CHECK(are_probabilities(mean, given));
+  CHECK(!are_probabilities(mean, logits));
+  CHECK(!are_probabilities("    - Activation: {activation: log_softmax}\n", ""));
+  CHECK(!are_probabilities("", ""));
+  CHECK(!are_probabilities("", logits));
 }
 
 TEST_CASE("models that cannot go on a token at a time say why, and where") {
