@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,12 +29,15 @@ class Options {
 
   void add_flag(const std::string& name, const std::string& help, bool& given);
   void add(const OptionText& text, std::string& value);
-  /// From `least` to `most`.
-  void add(const OptionText& text, int& value, int least, int most);
   /// A number that may be left out.
   void add(const OptionText& text, std::optional<double>& value);
-  void add(const OptionText& text, std::optional<std::int64_t>& value);
-  void add(const OptionText& text, std::int64_t& value);
+  /// Whole numbers, from `least` to `most`.
+  void add(const OptionText& text, int& value, int least, int most);
+  void add(const OptionText& text, std::int64_t& value, std::int64_t least = 1,
+           std::int64_t most = std::numeric_limits<std::int64_t>::max());
+  void add(const OptionText& text, std::optional<std::int64_t>& value, std::int64_t least = 1,
+           std::int64_t most = std::numeric_limits<std::int64_t>::max());
+  void add(const OptionText& text, std::optional<std::uint64_t>& value);
   /// An option that may be given several times.
   void add_repeated(const OptionText& text, std::vector<std::string>& values);
   /// All arguments without a name that are left.

@@ -2,7 +2,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <charconv>
 #include <cstdio>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -56,6 +58,29 @@ class Help : public CLI::Formatter {
 template <class T>
 CLI::Option* add_to(CLI::App& app, const OptionText& text, T& value) {
   return app.add_option(name_inside(text.name), value, text.help)
+      ->type_name(text.name.starts_with('-') ? text.value : "")
+      ->required(text.is_required);
+}
+
+/// A whole number in decimals: CLI11 cuts off what is too large, and reads 010 as 8.
+template <class T>
+T whole_number(const std::string& option, const std::string& word, T least, T most) {
+  T value = 0;
+  const char* const end = word.data() + word.size();
+  const auto [at, error] = std::from_chars(word.data(), end, value);
+  if (error != std::errc() || at != end || value < least || value > most) {
+    fail("{} must be a whole number from {} to {}, not '{}'", option, least, most, word);
+  }
+  return value;
+}
+
+template <class T, class Place>
+void add_whole(CLI::App& app, const OptionText& text, Place& value, T least, T most) {
+  const auto read = [&value, least, most,
+                     name = text.name.substr(0, text.name.find(','))](const std::string& word) {
+    value = whole_number<T>(name, word, least, most);
+  };
+  app.add_option_function<std::string>(name_inside(text.name), read, text.help)
       ->type_name(text.name.starts_with('-') ? text.value : "")
       ->required(text.is_required);
 }
@@ -151,18 +176,26 @@ void Options::add(const OptionText& text, std::optional<double>& value) {
   add_to(app_, text, value);
 }
 
-void Options::add(const OptionText& text, std::optional<std::int64_t>& value) {
-  add_to(app_, text, value);
+void Options::add(const OptionText& text, int& value, int least, int most) {
+  add_whole(app_, text, value, least, most);
 }
 
-void Options::add(const OptionText& text, std::int64_t& value) { add_to(app_, text, value); }
+void Options::add(const OptionText& text, std::int64_t& value, std::int64_t least,
+                  std::int64_t most) {
+  add_whole(app_, text, value, least, most);
+}
+
+void Options::add(const OptionText& text, std::optional<std::int64_t>& value, std::int64_t least,
+                  std::int64_t most) {
+  add_whole(app_, text, value, least, most);
+}
+
+void Options::add(const OptionText& text, std::optional<std::uint64_t>& value) {
+  add_whole(app_, text, value, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max());
+}
 
 void Options::add_repeated(const OptionText& text, std::vector<std::string>& values) {
   add_to(app_, text, values)->allow_extra_args(false);
-}
-
-void Options::add(const OptionText& text, int& value, int least, int most) {
-  add_to(app_, text, value)->check(CLI::Range(least, most));
 }
 
 void Options::add(const OptionText& text, std::vector<std::string>& values) {

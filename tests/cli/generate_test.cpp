@@ -127,13 +127,28 @@ TEST_CASE("what generate cannot do says why") {
   CHECK(complaint(folder, begin + "--prompt ''", 2) ==
         "--prompt: an empty prompt; give one token or more, a line end (--prompt $'\\n') say");
   CHECK(complaint(folder, begin + "--prompt a --max-tokens 0", 2) ==
-        "--max-tokens must be 1 or more, not 0");
+        "--max-tokens must be a whole number from 1 to 9223372036854775807, not '0'");
   CHECK(complaint(folder, begin + "--prompt a --stop ''", 2) ==
         "--stop: an empty text stops nothing; give one character or more");
   CHECK(complaint(folder, begin + "--prompt a --k 8", 2) ==
         "--k: 8 is more than the 7 tokens that there are; give fewer, or --sampler random");
   CHECK(complaint(folder, "generate c.yaml --from nowhere --prompt a", 3).starts_with("nowhere: "));
   CHECK(complaint(folder, begin + "--prompt-file none.txt", 3).starts_with("none.txt: "));
+}
+
+TEST_CASE("numbers of options are whole, decimal, and none is cut off") {
+  const TextFolder& folder = shared_folder();
+  const std::string begin = "generate c.yaml --from run --sampler greedy --prompt a ";
+  CHECK(output(folder, begin + "--max-tokens 010") == output(folder, begin + "--max-tokens 10"));
+  const std::string range = "must be a whole number from 0 to 18446744073709551615, not ";
+  for (const std::string seed : {"99999999999999999999", "-1", "1.5", "0x1", "7 "}) {
+    CHECK(complaint(folder, begin + "--seed '" + seed + "'", 2) ==
+          "--seed " + range + "'" + seed + "'");
+  }
+  CHECK(complaint(folder, begin + "--samples 9999999999999999999", 2) ==
+        "--samples must be a whole number from 1 to 9223372036854775807, not "
+        "'9999999999999999999'");
+  output(folder, begin + "--max-tokens 1 --seed 18446744073709551615");
 }
 
 TEST_CASE("the program of a token is dumped like any other") {

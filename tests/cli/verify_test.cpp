@@ -79,7 +79,8 @@ TEST_CASE("verify says what it cannot compare") {
   CHECK(complaint(folder, "verify c.yaml --mesh 1x1", 2) ==
         "c.yaml: the mesh data=1,model=1 is one device, and --against is one device by default: "
         "name another mesh");
-  CHECK(complaint(folder, "verify c.yaml --steps 0", 2) == "--steps must be 1 or more, not 0");
+  CHECK(complaint(folder, "verify c.yaml --steps 0", 2) ==
+        "--steps must be a whole number from 1 to 9223372036854775807, not '0'");
   CHECK(complaint(folder, "verify c.yaml --tolerance -1", 2) ==
         "--tolerance must be 0 or more, not -1");
   CHECK(complaint(folder, "verify c.yaml --against data=4", 2).find("mesh") != std::string::npos);

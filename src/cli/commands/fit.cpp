@@ -108,9 +108,6 @@ TraceOptions trace_of(const FitArguments& arguments, const Job& job) {
   }
   check_trace(job);
   trace.steps = arguments.trace_steps.value_or(trace.steps);
-  if (trace.steps < 1 || trace.steps > kMostTracedSteps) {
-    fail("--trace-steps is {}; give 1 to {}", trace.steps, kMostTracedSteps);
-  }
   return trace;
 }
 
@@ -197,7 +194,7 @@ Run add(Options& options) {
        "FILE"},
       arguments->trace);
   options.add({"--trace-steps", "how many steps --trace records; by default 10", "N"},
-              arguments->trace_steps);
+              arguments->trace_steps, 1, kMostTracedSteps);
   options.add_flag("--json", "print nothing but what run.json says, on one line", arguments->json);
   return [arguments] { return run(*arguments); };
 }

@@ -43,7 +43,7 @@ struct GenerateArguments {
   std::vector<std::string> prompts, files, tokens, stops;
   std::int64_t samples = 1, max_tokens = 200, batch = 8;
   SamplerWords sampler;
-  std::optional<std::int64_t> seed;
+  std::optional<std::uint64_t> seed;
   bool json = false;
 };
 
@@ -93,13 +93,7 @@ std::vector<std::vector<std::int32_t>> read_prompts(const GenerateArguments& arg
   return prompts;
 }
 
-void check_counts(const GenerateArguments& arguments) {
-  const std::pair<const char*, std::int64_t> counts[] = {{"--samples", arguments.samples},
-                                                         {"--max-tokens", arguments.max_tokens},
-                                                         {"--batch", arguments.batch}};
-  for (const auto& [name, count] : counts) {
-    if (count < 1) fail("{} must be 1 or more, not {}", name, count);
-  }
+void check_stops(const GenerateArguments& arguments) {
   for (const std::string& stop : arguments.stops) {
     if (stop.empty()) fail("--stop: an empty text stops nothing; give one character or more");
   }
@@ -121,12 +115,12 @@ void say_speed(std::int64_t tokens, std::chrono::steady_clock::duration time) {
 
 ExitCode run(const GenerateArguments& arguments) {
   using Clock = std::chrono::steady_clock;
-  check_counts(arguments);
+  check_stops(arguments);
   Generation generation{.most_tokens = arguments.max_tokens,
                         .sampler = make_sampler(arguments.sampler),
                         .batch = arguments.batch};
   Job job = load_job(arguments);
-  generation.seed = arguments.seed ? static_cast<std::uint64_t>(*arguments.seed) : job.config.seed;
+  generation.seed = arguments.seed.value_or(job.config.seed);
   const GivenWeights weights{weights_file(arguments.from), arguments.any_model};
   const bool has_texts = arguments.prompts.size() + arguments.files.size() > 0;
   const auto vocabulary = vocabulary_for(job.config, weights.path, has_texts);

@@ -150,7 +150,6 @@ ExitCode run(const VerifyArguments& arguments) {
         "verify runs all devices as threads of one process, whose numbers are those of ranks: "
         "start it without mpirun");
   }
-  if (arguments.steps < 1) fail("--steps must be 1 or more, not {}", arguments.steps);
   const double given = arguments.tolerance.value_or(0);
   if (!(given >= 0)) fail("--tolerance must be 0 or more, not {}", given);
 
