@@ -200,13 +200,14 @@ void assign_in_map(Value& node, Step step, const Value& value) {
   const bool patterns = is_pattern_map(step);
   const std::string map = step.passed();
   advance(step, part_length(step, node.keys()), part);
-  const bool removes = step.rest.empty() && value.is_null();
+  const bool is_parameter = step.shape == "model.params." + part;
+  if (is_parameter && !known) {
+    fail_at(step.at, "model has no parameter '{}'{}", part, suggestion(part, node.keys()));
+  }
+  const bool removes = step.rest.empty() && value.is_null() && !is_parameter;
   if (removes && known) {
     node.take(part);
     return;
-  }
-  if (step.shape == "model.params" + ("." + part) && !known && !removes) {
-    fail_at(step.at, "model has no parameter '{}'{}", part, suggestion(part, node.keys()));
   }
   if (removes && patterns) {
     fail_at(step.at, "{} has no key '{}' to remove{}", map, part, suggestion(part, node.keys()));

@@ -12,7 +12,7 @@ namespace meshwork::config {
 
 /// The file, whose values have `whole` for a place, as the command line changes it. Carries out
 /// every `a.b.c=value`:
-/// - the value is YAML; `null` removes the key;
+/// - the value is YAML; `null` removes the key, but for parameters of the model, which become null;
 /// - elements of lists go by number, layers also by name (`model.layers.d1.units=300`), callbacks
 ///   by class (`fit.callbacks.EarlyStopping.patience=3`);
 /// - what follows a layer, optimizer, loss, metric or callback addresses its arguments, unless it

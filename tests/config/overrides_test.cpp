@@ -54,6 +54,13 @@ TEST_CASE("null removes a key") {
   CHECK(with({"fit.batch_size=null"}).fit.batch_size == 32);
 }
 
+TEST_CASE("a parameter of the model becomes null, as an argument that is left out") {
+  const Config config =
+      with({"model.params={rate: 0.5}", "model.layers.2.rate=$rate", "model.params.rate=null"});
+  CHECK(config.model.layers[2].layer.args.find("rate")->value.is_null());
+  CHECK(with({"model.params={rate: 0.5}", "model.params=null"}).model.layers.size() == 4);
+}
+
 TEST_CASE("layers go by name and by number, with or without their class") {
   CHECK(units(with({"model.layers.d1.units=300"}), 1) == 300);
   CHECK(units(with({"model.layers.1.units=300"}), 1) == 300);
@@ -140,6 +147,8 @@ TEST_CASE("errors name the assignment") {
   CHECK(error({"model.params={width: 3}", "model.params.widht=4"}) ==
         "command line: 'model.params.widht=4': model has no parameter 'widht'; nearest: 'width'");
   CHECK(error({"model.params={width: 3}", "model.params.width=4"}).empty());
+  CHECK(error({"model.params={width: 3}", "model.params.widht=null"})
+            .ends_with("model has no parameter 'widht'; nearest: 'width'"));
   CHECK(error({"compile.metrics.99999999999999999999=x"}) ==
         "command line: 'compile.metrics.99999999999999999999=x': compile.metrics has no element "
         "'99999999999999999999'; it has 2, counted from 0");
