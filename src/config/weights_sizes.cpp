@@ -16,6 +16,8 @@ namespace {
 
 constexpr const char* kOption = "--sizes-of";
 constexpr const char* kNeeds = "weights_map: needs";
+/// Users cut it on purpose.
+constexpr std::string_view kContext = "model.params.context";
 
 /// `{rope: {theta: 1}}` gives rope_theta.
 void add_flat(const Value& map, const std::string& before, Parameters& parameters) {
@@ -76,15 +78,45 @@ std::string text_of(const Value& value) {
   return value.is_scalar() ? value.scalar : to_line(value);
 }
 
+/// The value of a key of config.json; nullptr where it is not there, or null.
+const Value* given(const Json& json, const std::string& name) {
+  const auto key = json.keys.find(name);
+  return key != json.keys.end() && !key->second.is_null() ? &key->second : nullptr;
+}
+
+/// "rope_theta is 500000" for each key that an expression is made of and that is there.
+std::vector<std::string> found_keys(const Value& expression, const Json& json) {
+  std::vector<std::string> found;
+  for (const std::string& name : names_in(expression)) {
+    const Value* value = given(json, name);
+    if (value != nullptr) found.push_back(name + " is " + text_of(*value));
+  }
+  return found;
+}
+
+/// A value behind keys of maps alone, "model.params.width"; nullptr where there is none.
+const Value* at_path(const Value& root, std::string_view path) {
+  const std::size_t point = path.find('.');
+  const Value::Entry* entry = root.is_map() ? root.find(path.substr(0, point)) : nullptr;
+  if (entry == nullptr) return nullptr;
+  return point == path.npos ? &entry->value : at_path(entry->value, path.substr(point + 1));
+}
+
+/// Numbers may be written otherwise: 1e-5 and 0.00001.
+bool is_same(const Value& a, const Value& b) {
+  if (a.is_bool() && b.is_bool()) return a.as_bool("a") == b.as_bool("b");
+  if (a.is_real() && b.is_real()) return a.as_real("a") == b.as_real("b");
+  return a.kind == b.kind && text_of(a) == text_of(b);
+}
+
 /// `option`: that of the command line which the file comes from.
 void check_needs(const WeightsMap& map, const Json& json, const char* option) {
   for (const Value& needed : map.needs) {
     if (value_of(needed, json.keys).as_bool(kNeeds)) continue;
     std::vector<std::string> found;
     for (const std::string& name : names_in(needed)) {
-      const auto key = json.keys.find(name);
-      const bool is_there = key != json.keys.end() && !key->second.is_null();
-      found.push_back(name + " is " + (is_there ? text_of(key->second) : "not there"));
+      const Value* value = given(json, name);
+      found.push_back(name + " is " + (value != nullptr ? text_of(*value) : "not there"));
     }
     fail_at(needed.at,
             "{}: the model of {} is none of this configuration, for which {} must hold: {}", option,
@@ -105,12 +137,28 @@ WeightsMap map_of(const Value& root, const std::string& file) {
 
 }  // namespace
 
-void check_model_beside(const WeightsMap& map, const std::string& weights) {
+std::vector<std::string> check_model_beside(const WeightsMap& map, const Value& root,
+                                            const std::string& weights) {
   const std::string file = std::filesystem::path(weights).replace_filename("config.json").string();
-  if (map.needs.empty() || !is_regular_file(file)) return;
-  const Value json = load_yaml(file);
-  if (!json.is_map() || json.find("model_type") == nullptr) return;  // another program's
-  check_needs(map, flattened(json, file), "--from");
+  if (!is_regular_file(file)) return {};
+  const Value beside = load_yaml(file);
+  if (!beside.is_map() || beside.find("model_type") == nullptr) return {};  // another program's
+  const Json json = flattened(beside, file);
+  check_needs(map, json, "--from");
+  std::vector<std::string> notes;
+  for (const Value::Entry& size : map.sizes) {
+    const Value* here = at_path(root, size.key);
+    if (here == nullptr || size.key == kContext) continue;
+    const Value there = value_of(size.value, json.keys);
+    if (there.is_null() || is_same(there, *here)) continue;
+    const std::vector<std::string> found = found_keys(size.value, json);
+    const std::string why = found.empty() ? "" : fmt::format(" ({})", join(found, ", "));
+    notes.push_back(fmt::format(
+        "{}: the model of these weights has {} {}{}, this one has {}; --sizes-of {} "
+        "takes over its sizes",
+        file, size.key, text_of(there), why, here->is_null() ? "null" : text_of(*here), file));
+  }
+  return notes;
 }
 
 std::vector<std::string> assignments_of_sizes(const Value& root, const std::string& file,

@@ -15,8 +15,10 @@ namespace meshwork::config {
 std::vector<std::string> assignments_of_sizes(const Value& root, const std::string& file,
                                               const std::string& source);
 
-/// Throws Error with place where the config.json of Hugging Face beside a file of weights, if there
-/// is one, is of a model that the `needs` of the map refuse.
-void check_model_beside(const WeightsMap& map, const std::string& weights);
+/// What the config.json of Hugging Face beside a file of weights, if there is one, says otherwise
+/// than the configuration `root`: a line for each of the `sizes` of the map but the context. Throws
+/// Error with place where it is of a model that the `needs` refuse.
+std::vector<std::string> check_model_beside(const WeightsMap& map, const Value& root,
+                                            const std::string& weights);
 
 }  // namespace meshwork::config

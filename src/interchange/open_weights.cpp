@@ -7,6 +7,7 @@
 #include "base/quote.h"
 #include "config/weights_map.h"
 #include "config/weights_sizes.h"
+#include "config/yaml.h"
 #include "interchange/keras_model.h"
 #include "interchange/mapped_weights.h"
 
@@ -25,7 +26,7 @@ bool has_other_names(const TensorFile& file) {
 
 WeightsFile open_weights(const config::Config& config, const std::string& file,
                          const std::vector<GlobalTensor>& weights, bool may_lack,
-                         const MayKeep& may_keep) {
+                         const MayKeep& may_keep, std::vector<std::string>* notes) {
   const Format& format = format_of(file);
   if (format.naming != Naming::kPaths) return {file, weights, keras_models(config), may_keep};
   std::unique_ptr<TensorFile> opened = format.open(file);
@@ -40,8 +41,10 @@ WeightsFile open_weights(const config::Config& config, const std::string& file,
     return {std::move(opened), weights, may_keep};
   }
   const config::WeightsMap map = config::read_weights_map(config.weights_map, config.file);
+  const config::Value root = config::parse_yaml(config.text, config.file);
+  std::vector<std::string> differences = config::check_model_beside(map, root, file);
+  if (notes != nullptr) *notes = std::move(differences);
   std::vector<RenamedTensor> renamed = map_weights(map, *opened, weights, may_lack, may_keep);
-  config::check_model_beside(map, file);
   std::vector<GlobalTensor> found;
   std::set<std::string> paths;  // a variable in slices is found once
   for (const RenamedTensor& tensor : renamed) {

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/conversion.h"
 #include "base/local_work.h"
+#include "base/terminal.h"
 #include "comm/collectively.h"
 #include "data/check_values.h"
 #include "interchange/open_weights.h"
@@ -244,6 +245,17 @@ PartOfCheckpoint part_of(const Checkpoint& checkpoint, std::vector<GlobalTensor>
   return part;
 }
 
+/// Opens a file of weights for a session, whose first device tells what to know of it.
+WeightsFile open(const Session& session, const std::string& file, bool may_lack,
+                 const MayKeep& may_keep = {}) {
+  std::vector<std::string> notes;
+  WeightsFile opened =
+      open_weights(session.job().config, file, session.weights(), may_lack, may_keep, &notes);
+  if (!session.is_first()) return opened;
+  for (const std::string& note : notes) say("note: " + note);
+  return opened;
+}
+
 }  // namespace
 
 template <class Stored>
@@ -276,7 +288,7 @@ std::vector<std::string> Session::load_weights(const std::string& path, const Ma
       kept = load(weights_, part_of(stored, weights(), may_keep));
       return;
     }
-    kept = load(weights_, open_weights(job_.config, path, weights(), initialized_, may_keep));
+    kept = load(weights_, open(*this, path, initialized_, may_keep));
   });
   return kept;
 }
@@ -294,7 +306,7 @@ std::vector<GlobalTensor> Session::slots() const {
 std::int64_t Session::load_variables(const std::string& file) {
   std::int64_t iteration = 0;
   collectively(hosts(), [&] {
-    WeightsFile stored = open_weights(job_.config, file, weights(), initialized_);
+    WeightsFile stored = open(*this, file, initialized_);
     const bool has_slots = stored.find_slots(slots());
     load(has_slots ? variables_ : weights_, stored);
     if (has_slots) iteration = stored.iteration();

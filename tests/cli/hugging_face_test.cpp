@@ -1,6 +1,7 @@
 // Weights of Hugging Face's models (scripts/make_hugging_face_fixtures.py) in the configurations.
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "cli/job_folder.h"
@@ -10,6 +11,13 @@ using namespace meshwork::cli;
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Changes the config.json beside the weights of a fixture.
+void change_json(const JobFolder& folder, const std::string& from, const std::string& to) {
+  std::string json = folder.read("config.json");
+  json.replace(json.find(from), from.size(), to);
+  folder.write("config.json", json);
+}
 
 struct Case {
   std::string name;
@@ -25,9 +33,10 @@ const std::vector<Case>& cases() {
   static const std::string kDecoder =
       "'model.params={vocabulary: 50, context: 8, depth: 2, heads: 4, key_heads: 2, width: 16, ";
   static const std::string kLlama =
-      kDecoder + "head_width: 4, hidden: 24, wavelength: 500000, epsilon: 1.0e-5, qk_norm: false, ";
+      kDecoder + "head_width: 4, hidden: 24, epsilon: 1.0e-5, qk_norm: false, ";
   static const std::string kQwen3 =
-      kDecoder + "head_width: 6, wavelength: 1000000, epsilon: 1.0e-6, qk_norm: true, ";
+      kDecoder +
+      "head_width: 6, wavelength: 1000000, epsilon: 1.0e-6, qk_norm: true, ";
   static const std::string kBert =
       "'model.params={vocabulary: 50, context: 8, depth: 2, heads: 4, width: 16, dropout: 0.0, "
       "epsilon: 1.0e-12, padding: true, ";
@@ -35,9 +44,10 @@ const std::vector<Case>& cases() {
       {"gpt2", "gpt2",
        "'model.params={vocabulary: 50, context: 8, depth: 2, heads: 4, width: 16, dropout: 0.0, "
        "epsilon: 1.0e-5}'"},
-      {"llama", "llama", kLlama + "stretch: 1, tied: false}'"},
+      {"llama", "llama", kLlama + "wavelength: 500000, stretch: 1, tied: false}'"},
       {"llama_tied", "llama",
-       kLlama + "stretch: 8, tied: true}' 'layout_map.\"logits/kernel\"=null'"},
+       kLlama + "wavelength: 500000, stretch: 8, tied: true}' "
+                "'layout_map.\"logits/kernel\"=null'"},
       {"bert", "bert", kBert + "classes: 0, pairs: false}'"},
       {"bert_pairs", "bert",
        kBert +
@@ -68,8 +78,12 @@ struct Fixture : JobFolder {
            which.keys + " 'dataset={name: t, format: npy, directories: [\"" + path.string() +
            "\"], splits: {test: " + fields + ", train: " + fields + "}}' --verbose 0 " + more;
   }
-  std::vector<float> predicted(const std::string& more) const {
-    output(*this, words("predict", "--output p.npy " + more));
+  /// `told`: part of a note that comes with it; "": none does.
+  std::vector<float> predicted(const std::string& more, const std::string& told = "") const {
+    const Finished finished = run(words("predict", "--output p.npy " + more));
+    CAPTURE(finished.err);
+    CHECK(finished.exit_code == 0);
+    CHECK((told.empty() ? finished.err.empty() : finished.err.find(told) != std::string::npos));
     return numbers("p.npy");
   }
   /// The floats of a .npy file.
@@ -120,26 +134,22 @@ TEST_CASE("the sizes of a config.json make the same model") {
 }
 
 TEST_CASE("sizes have the epsilon of a normalization; models that compute otherwise are refused") {
-  const auto with = [](const Fixture& fixture, const std::string& from, const std::string& to) {
-    std::string json = fixture.read("config.json");
-    json.replace(json.find(from), from.size(), to);
-    fixture.write("config.json", json);
-  };
   const std::string context = " model.params.context=8";
   const Case gpt2{"gpt2", "gpt2", context}, bert{"bert", "bert", context};
   for (const Case& which : {gpt2, bert}) {
     const Fixture fixture(which);
     const bool is_bert = which.name == "bert";
-    with(fixture, is_bert ? "\"layer_norm_eps\": 1e-12" : "\"layer_norm_epsilon\": 1e-05",
-         is_bert ? "\"layer_norm_eps\": 0.1" : "\"layer_norm_epsilon\": 0.1");
+    change_json(fixture, is_bert ? "\"layer_norm_eps\": 1e-12" : "\"layer_norm_epsilon\": 1e-05",
+                is_bert ? "\"layer_norm_eps\": 0.1" : "\"layer_norm_epsilon\": 0.1");
     const std::vector<float> values = fixture.predicted("--from . --sizes-of .");
     CHECK(values == fixture.predicted("--from . --sizes-of . model.params.epsilon=0.1"));
-    CHECK(values != fixture.predicted("--from . --sizes-of . model.params.epsilon=0.01"));
+    CHECK(values != fixture.predicted("--from . --sizes-of . model.params.epsilon=0.01",
+                                      " has model.params.epsilon 0.1 ("));
   }
   const auto refused = [&](const Case& which, const std::string& from, const std::string& to,
                            const std::string& told) {
     const Fixture fixture(which);
-    with(fixture, from, to);
+    change_json(fixture, from, to);
     for (const std::string option : {"--sizes-of", "--from"}) {
       const bool has_sizes = option == "--sizes-of";
       Case sized = which;
@@ -163,6 +173,27 @@ TEST_CASE("sizes have the epsilon of a normalization; models that compute otherw
   refused(bert, tied + "true", tied + "false", " must hold: tie_word_embeddings is false");
   refused(bert, "\"is_decoder\": false", "\"is_decoder\": true",
           " must hold: add_cross_attention is false, is_decoder is true");
+}
+
+TEST_CASE("what the config.json beside weights says otherwise is a note of who reads them") {
+  const Fixture fixture(cases()[5]);
+  const auto notes = [&](const std::string& more) {
+    const Finished finished = fixture.run(fixture.words("predict", "--output p.npy " + more));
+    CHECK(finished.exit_code == 0);
+    return finished.err;
+  };
+  CHECK(notes("--from .") == "");
+  CHECK(notes("--from . model.params.top_k=1") ==
+        "meshwork: note: ./config.json: the model of these weights has model.params.top_k 3 "
+        "(num_experts_per_tok is 3), this one has 1; --sizes-of ./config.json takes over its "
+        "sizes\n");
+  const std::string several =
+      notes("--from . model.params.wavelength=1e4 model.params.epsilon=1e-6");
+  CHECK(several.find(" has model.params.wavelength 1000000.0 (rope_parameters_rope_theta is ") !=
+        std::string::npos);
+  CHECK(
+      several.find(" has model.params.epsilon 1e-05 (rms_norm_eps is 1e-05), this one has 1e-6;") !=
+      std::string::npos);
 }
 
 TEST_CASE("Models of Hugging Face give their outputs, on every mesh") {
@@ -234,7 +265,10 @@ TEST_CASE("weights that do not fit the model or the map end the job with a word"
             "its tensors, such as 'transformer.h.0.attn.bias', have names of another program; say "
             "which variables they are with weights_map: gpt2, llama, mixtral, bert or a map of "
             "your own");
-  CHECK(predict("weights_map=llama").find("matches no pattern of ") != std::string::npos);
+  const std::string llama = fixture.words("predict", "--from . weights_map=llama");
+  CHECK(complaint(fixture, llama, 2).ends_with(" must hold: model_type is gpt2"));
+  fs::remove(fixture.path / "config.json");
+  CHECK(complaint(fixture, llama, 3).find("matches no pattern of ") != std::string::npos);
   CHECK(complaint(fixture, fixture.words("predict", "--from . weights_map=gpt3"), 2)
             .starts_with("command line: 'weights_map=gpt3': weights_map 'gpt3' is not described; "
                          "nearest: 'gpt2'; looked for gpt3.yaml in "));

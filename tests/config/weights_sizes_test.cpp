@@ -85,3 +85,37 @@ TEST_CASE("a model that a configuration cannot be is refused, and what is no con
   CHECK(test::error_of([&] { assignments_of_sizes(Value{}, "c.yaml", directory.path()); }) ==
         "2: c.yaml: --sizes-of: there is no weights_map, which says what the sizes are called");
 }
+
+TEST_CASE("what a config.json beside weights says otherwise than the configuration") {
+  const TempDirectory directory;
+  const auto notes = [&](const std::string& params, const std::string& json) {
+    const Value map = parse_yaml(
+        "{tensors: {}, sizes: {model.params.width: $hidden_size, model.params.epsilon: $eps, "
+        "model.params.tied: $tie, model.params.window: $window, model.params.context: "
+        "$n_positions, "
+        "model.layers.d.units: $classes, absent.key: $hidden_size, model.params.norm: "
+        "\"$(model_type "
+        "== 'q')\"}}",
+        "m.yaml");
+    test::write_text(directory.file("config.json"), json);
+    const Value root = parse_yaml(
+        "{model: {params: " + params + ", layers: [Dense: {name: d, units: 1}]}}", "c.yaml");
+    auto lines = check_model_beside(read_weights_map(map, "c.yaml"), root,
+                                    directory.file("model.safetensors"));
+    for (std::string& line : lines) line = line.substr(line.find(" has ") + 5);
+    return lines;
+  };
+  const auto way_out = "; --sizes-of " + directory.file("config.json") + " takes over its sizes";
+  using Words = std::vector<std::string>;
+  const std::string params =
+      "{width: 8, epsilon: 1.0e-5, tied: false, window: null, context: 4, norm: false}";
+  const std::string same =
+      R"("hidden_size": 8.0, "eps": 0.00001, "tie": false, "window": null, "n_positions": 9)";
+  CHECK(notes(params, R"({"model_type": "l", "classes": 3, )" + same + "}") == Words{});
+  CHECK(notes(params, R"({"eps": 1e-6})") == Words{});  // another program's
+  CHECK(notes(params, R"({"model_type": "q", "eps": 1e-6, "tie": true, "window": 5})") ==
+        Words{"model.params.epsilon 1e-6 (eps is 1e-6), this one has 1.0e-5" + way_out,
+              "model.params.tied true (tie is true), this one has false" + way_out,
+              "model.params.window 5 (window is 5), this one has null" + way_out,
+              "model.params.norm true (model_type is q), this one has false" + way_out});
+}

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/join.h"
 #include "base/nearest.h"
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "interchange/keras_config.h"
 #include "interchange/keras_model.h"
@@ -258,7 +259,9 @@ ExitCode run(const Arguments& arguments) {
     if (has_optimizer) add_state(out, *from.checkpoint, *model);
     out.write(format, arguments.output);
   } else {
-    const WeightsFile stored = open_weights(*from.config, from.path, weights, false);
+    std::vector<std::string> notes;
+    const WeightsFile stored = open_weights(*from.config, from.path, weights, false, {}, &notes);
+    for (const std::string& note : notes) say("note: " + note);
     add_weights(out, stored, weights, format, model);
     out.write(format, arguments.output);
   }
