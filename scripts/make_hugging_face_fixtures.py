@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records what small GPT-2, Llama, Qwen3, Mixtral and BERT of Hugging Face's transformers compute.
+"""Records what small GPT-2, Llama, Mistral, Qwen3, Mixtral and BERT of Hugging Face's transformers compute.
 
     scripts/make_hugging_face_fixtures.py
 
@@ -125,6 +125,14 @@ def llama(case, tied, rope, dtype=torch.float32):
     save(case, model, tensors, {"x": x.int().numpy(), "expected": outputs(model, input_ids=x)})
 
 
+def mistral(case):
+    """Each token sees itself and two before it."""
+    config = transformers.MistralConfig(**DECODER, sliding_window=3)
+    model = randomized(transformers.MistralForCausalLM(config))
+    x = tokens()
+    save(case, model, model.state_dict(), {"x": x.int().numpy(), "expected": outputs(model, input_ids=x)})
+
+
 def mixtral(case):
     config = transformers.MixtralConfig(
         **DECODER,
@@ -224,6 +232,7 @@ def main():
     mixtral("mixtral")
     qwen3("qwen3")
     qwen3_experts("qwen3_experts")
+    mistral("mistral")
 
 
 if __name__ == "__main__":

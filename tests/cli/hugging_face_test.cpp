@@ -36,7 +36,7 @@ const std::vector<Case>& cases() {
       kDecoder + "head_width: 4, hidden: 24, epsilon: 1.0e-5, qk_norm: false, ";
   static const std::string kQwen3 =
       kDecoder +
-      "head_width: 6, wavelength: 1000000, epsilon: 1.0e-6, qk_norm: true, ";
+      "head_width: 6, wavelength: 1000000, epsilon: 1.0e-6, qk_norm: true, window: null, ";
   static const std::string kBert =
       "'model.params={vocabulary: 50, context: 8, depth: 2, heads: 4, width: 16, dropout: 0.0, "
       "epsilon: 1.0e-12, padding: true, ";
@@ -44,9 +44,9 @@ const std::vector<Case>& cases() {
       {"gpt2", "gpt2",
        "'model.params={vocabulary: 50, context: 8, depth: 2, heads: 4, width: 16, dropout: 0.0, "
        "epsilon: 1.0e-5}'"},
-      {"llama", "llama", kLlama + "wavelength: 500000, stretch: 1, tied: false}'"},
+      {"llama", "llama", kLlama + "wavelength: 500000, window: null, stretch: 1, tied: false}'"},
       {"llama_tied", "llama",
-       kLlama + "wavelength: 500000, stretch: 8, tied: true}' "
+       kLlama + "wavelength: 500000, window: null, stretch: 8, tied: true}' "
                 "'layout_map.\"logits/kernel\"=null'"},
       {"bert", "bert", kBert + "classes: 0, pairs: false}'"},
       {"bert_pairs", "bert",
@@ -57,10 +57,11 @@ const std::vector<Case>& cases() {
       {"mixtral", "mixtral",
        kDecoder +
            "head_width: 4, wavelength: 1000000, epsilon: 1.0e-5, qk_norm: false, hidden: 24, "
-           "experts: 11, top_k: 3, capacity: 1.25}'"},
+           "experts: 11, top_k: 3, capacity: 1.25, window: null}'"},
       {"qwen3", "llama",
        kQwen3 + "hidden: 24, stretch: 1, tied: true}' 'layout_map.\"logits/kernel\"=null'"},
-      {"qwen3_experts", "mixtral", kQwen3 + "hidden: 12, experts: 6, top_k: 4, capacity: 1.25}'"}};
+      {"qwen3_experts", "mixtral", kQwen3 + "hidden: 12, experts: 6, top_k: 4, capacity: 1.25}'"},
+      {"mistral", "llama", kLlama + "wavelength: 10000, window: 3, stretch: 1, tied: false}'"}};
   return kCases;
 }
 
@@ -125,7 +126,8 @@ TEST_CASE("the sizes of a config.json make the same model") {
       {"qwen3", "llama", sizes},
       {"bert", "bert", sizes + " model.params.padding=true"},
       {"mixtral", "mixtral", sizes},
-      {"qwen3_experts", "mixtral", sizes}};
+      {"qwen3_experts", "mixtral", sizes},
+      {"mistral", "llama", sizes}};
   for (const Case& which : of_sizes) {
     CAPTURE(which.name);
     const Fixture fixture(which);
@@ -173,6 +175,29 @@ TEST_CASE("sizes have the epsilon of a normalization; models that compute otherw
   refused(bert, tied + "true", tied + "false", " must hold: tie_word_embeddings is false");
   refused(bert, "\"is_decoder\": false", "\"is_decoder\": true",
           " must hold: add_cross_attention is false, is_decoder is true");
+}
+
+TEST_CASE("windows that differ by layer are refused; one that is switched off is none") {
+  const Case qwen3{"qwen3", "llama", " model.params.context=8"};
+  const auto with_window = [&](const std::string& use, const std::string& most) {
+    auto fixture = std::make_unique<Fixture>(qwen3);
+    change_json(*fixture, "\"sliding_window\": null", "\"sliding_window\": 3");
+    change_json(*fixture, "\"use_sliding_window\": false", "\"use_sliding_window\": " + use);
+    change_json(*fixture, "\"max_window_layers\": 28", "\"max_window_layers\": " + most);
+    return fixture;
+  };
+  const std::string from = "--from . --sizes-of . ";
+  const auto off = with_window("false", "0");
+  CHECK(off->difference(off->predicted(from)) < 1e-5);
+  const auto full = with_window("true", "2");
+  CHECK(full->difference(full->predicted(from)) < 1e-5);
+  const auto all = with_window("true", "0");
+  CHECK(all->predicted(from) == off->predicted(from + "model.params.window=3"));
+  CHECK(all->predicted(from + "model.params.window=null", " has model.params.window 3 (") ==
+        off->predicted(from));
+  const auto some = with_window("true", "1");
+  CHECK(complaint(*some, some->words("predict", from), 2).find("max_window_layers is 1, ") !=
+        std::string::npos);
 }
 
 TEST_CASE("what the config.json beside weights says otherwise is a note of who reads them") {

@@ -31,12 +31,13 @@ const std::vector<Small>& models() {
        kPlain.c_str()},
       {"llama",
        "{vocabulary: 17, context: 8, depth: 2, heads: 6, key_heads: 3, head_width: 4, width: 24, "
-       "hidden: 10, wavelength: 10000, stretch: 8, epsilon: 1.0e-5, qk_norm: false, tied: false}",
+       "hidden: 10, wavelength: 10000, stretch: 8, epsilon: 1.0e-5, qk_norm: false, tied: false, "
+       "window: 5}",
        kPlain.c_str()},
       {"mixtral",
        "{vocabulary: 17, context: 8, depth: 2, heads: 6, key_heads: 3, head_width: 6, width: 24, "
        "hidden: 10, experts: 5, top_k: 2, capacity: 1.25, wavelength: 10000, epsilon: 1.0e-6, "
-       "qk_norm: true}",
+       "qk_norm: true, window: null}",
        kPlain.c_str()},
       {"bert",
        "{vocabulary: 18, context: 8, depth: 2, heads: 3, width: 12, dropout: 0.1, classes: 0, "
@@ -49,7 +50,7 @@ const std::vector<Small>& models() {
       {"mixtral",
        "{vocabulary: 17, context: 8, depth: 2, heads: 4, key_heads: 2, head_width: 4, width: 24, "
        "hidden: 14, experts: 6, top_k: 2, capacity: 3, wavelength: 10000, epsilon: 1.0e-6, "
-       "qk_norm: false}",
+       "qk_norm: false, window: 3}",
        kPlain.c_str()}};
   return kModels;
 }
