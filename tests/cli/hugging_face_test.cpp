@@ -221,6 +221,22 @@ TEST_CASE("what the config.json beside weights says otherwise is a note of who r
       std::string::npos);
 }
 
+TEST_CASE("fit begins LoRA's factors anew; who only reads weights wants them") {
+  const Fixture fixture(cases()[1]);
+  const std::string lora =
+      "--from . blocks.attention.layers.query.lora_rank=2 "
+      "blocks.transformer.layers.gate.lora_rank=3 "
+      "'dataset={name: t, format: synthetic, splits: {train: {x: {integers: [32, 8], below: 50}, "
+      "y: "
+      "{integers: [32, 8], below: 50}}}}' fit.epochs=1 fit.steps_per_epoch=1 fit.validation=false ";
+  CHECK(
+      output(fixture, fixture.words("fit", lora + "run_directory=run")).starts_with("final loss="));
+  CHECK(complaint(fixture, fixture.words("evaluate", lora), 3)
+            .starts_with("./model.safetensors: 8 tensors do not fit:\n  no tensor goes to "
+                         "'block_0/attention/query/lora_kernel_a', float32["));
+  output(fixture, fixture.words("evaluate", "--from run " + lora.substr(lora.find("blocks"))));
+}
+
 TEST_CASE("Models of Hugging Face give their outputs, on every mesh") {
   for (const Case& which : cases()) {
     CAPTURE(which.name);
