@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/join.h"
 #include "base/terminal.h"
 #include "comm/collectively.h"
 #include "job/meaning.h"
@@ -17,7 +18,47 @@ namespace meshwork {
 namespace {
 
 /// What Hugging Face calls the weights in the directory of a model.
-constexpr const char* kHuggingFaceWeights[] = {"model.safetensors", "model.safetensors.index.json"};
+constexpr std::string_view kHuggingFaceWeights[] = {"model.safetensors",
+                                                    "model.safetensors.index.json"};
+
+/// With what the names of its older files, and of their parts, begin.
+constexpr std::string_view kTorchWeights = "pytorch_model";
+
+/// Whether a file has weights as torch.save() writes them: a pickle, or a zip archive with one.
+bool is_of_torch(const std::filesystem::path& path) {
+  const std::string suffix = path.extension().string();
+  if (suffix != ".bin" && suffix != ".pt" && suffix != ".pth") return false;
+  if (!is_regular_file(path.string())) return false;
+  const File file = File::open(path.string());
+  char first = 0;
+  if (file.size() > 0) file.read_at(&first, 1, 0);
+  return first == 'P' || first == '\x80';
+}
+
+/// Throws Error for weights of PyTorch: to read them means to run what they say.
+[[noreturn]] void fail_of_torch(const std::filesystem::path& file) {
+  fail(ExitCode::kFile,
+       "{}: weights as PyTorch writes them are not read; save them as safetensors: load the model "
+       "in transformers, then model.save_pretrained(DIRECTORY, safe_serialization=True)",
+       file.string());
+}
+
+/// Says what a directory without weights has instead.
+[[noreturn]] void fail_without_weights(const std::filesystem::path& directory) {
+  std::error_code status;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, status)) {
+    const bool is_named_so = entry.path().filename().string().starts_with(kTorchWeights);
+    if (is_named_so && is_of_torch(entry.path())) fail_of_torch(entry.path());
+  }
+  if (is_regular_file((directory / "config.json").string())) {
+    fail(ExitCode::kFile,
+         "{}: a config.json, but no {} beside it; fetch it, or save the model as safetensors: "
+         "model.save_pretrained(DIRECTORY, safe_serialization=True)",
+         directory.string(), join(kHuggingFaceWeights, " and no "));
+  }
+  fail(ExitCode::kFile, "{}: no {} and no checkpoint in it; train first: meshwork fit",
+       directory.string(), kFinalWeights);
+}
 
 /// Warns of final weights that are not those that their run has told of. Their file has no
 /// checksums.
@@ -74,6 +115,7 @@ std::string weights_file(const std::string& from) {
   const std::filesystem::path path(from);
   std::error_code status;
   if (!std::filesystem::is_directory(path, status)) {
+    if (is_of_torch(path)) fail_of_torch(path);
     if (is_regular_file(from)) return from;
     fail(ExitCode::kFile,
          "{}: no such directory; --from takes the run directory of a fit, one of its checkpoints, "
@@ -85,12 +127,11 @@ std::string weights_file(const std::string& from) {
   if (is_regular_file(file)) return file;
   const std::vector<std::string> checkpoints = list_checkpoints((path / "checkpoints").string());
   if (!checkpoints.empty()) return checkpoints.back();
-  for (const char* name : kHuggingFaceWeights) {
+  for (const std::string_view name : kHuggingFaceWeights) {
     const std::string theirs = (path / name).string();
     if (is_regular_file(theirs)) return theirs;
   }
-  fail(ExitCode::kFile, "{}: no {} and no checkpoint in it; train first: meshwork fit", from,
-       kFinalWeights);
+  fail_without_weights(path);
 }
 
 std::string describe_options(const GivenWeights& weights) {

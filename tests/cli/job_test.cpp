@@ -205,6 +205,22 @@ TEST_CASE("--from names what it looked for") {
         "or a file of weights");
   CHECK(complaint(folder, "predict c.yaml --from .", 3) ==
         ".: no final.safetensors and no checkpoint in it; train first: meshwork fit");
+  std::filesystem::create_directory(folder.path / "theirs");
+  folder.write("theirs/config.json", "{}");
+  CHECK(complaint(folder, "predict c.yaml --from theirs", 3) ==
+        "theirs: a config.json, but no model.safetensors and no model.safetensors.index.json "
+        "beside it; fetch it, or save the model as safetensors: model.save_pretrained(DIRECTORY, "
+        "safe_serialization=True)");
+  folder.write("theirs/tokens.bin", "12");
+  folder.write("theirs/pytorch_model.bin", "PK\x03\x04");
+  for (const std::string from : {"theirs", "theirs/pytorch_model.bin"}) {
+    CHECK(complaint(folder, "predict c.yaml --from " + from, 3) ==
+          "theirs/pytorch_model.bin: weights as PyTorch writes them are not read; save them as "
+          "safetensors: load the model in transformers, then model.save_pretrained(DIRECTORY, "
+          "safe_serialization=True)");
+  }
+  CHECK(complaint(folder, "predict c.yaml --from theirs/tokens.bin", 3)
+            .starts_with("theirs/tokens.bin: not a file of weights; known: "));
   CHECK(complaint(folder, "fit c.yaml --from c.yaml", 3)
             .starts_with("c.yaml: not a file of weights; known: "));
   train(folder);
