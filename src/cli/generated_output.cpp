@@ -42,7 +42,10 @@ bool GeneratedOutput::add(std::int64_t sequence, std::int64_t index, std::int32_
 }
 
 void GeneratedOutput::print(Text& text, const std::string& more) {
-  if (form_.json) return;
+  if (form_.json) {
+    text.text += more;
+    return;
+  }
   text.waiting += form_.is_terminal ? visible(more) : more;
   if (&text != &texts_[turn_]) return;
   write(text.waiting);
@@ -72,7 +75,7 @@ std::string GeneratedOutput::json_line(const Text& text) const {
   nlohmann::ordered_json line;
   if (codec_ != nullptr) {
     line["prompt"] = codec_->decode(text.prompt);
-    line["text"] = text.stream[0].text();
+    line["text"] = text.text;
   }
   line["prompt_tokens"] = text.prompt;
   line["tokens"] = text.tokens;

@@ -35,6 +35,7 @@ class GeneratedOutput {
   struct Text {
     std::vector<std::int32_t> prompt, tokens;
     std::vector<TextStream> stream;  ///< one where there is a codec
+    std::string text;                ///< behind the prompt, where a line of JSON has it whole
     std::string waiting;             ///< to be printed when its turn comes
     bool has_ended = false;
   };

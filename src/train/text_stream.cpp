@@ -44,9 +44,11 @@ std::string TextStream::add(std::int32_t token) {
   read();
   // A stop text that begins in what has been given would have been held back.
   std::size_t end = std::string::npos;
-  for (const std::string& stop : stops_) end = std::min(end, whole_.find(stop, given_.size()));
+  for (const std::string& stop : stops_) end = std::min(end, whole_.find(stop, given_));
   has_stopped_ = end != std::string::npos;
-  return give(has_stopped_ ? end : sure_end());
+  const std::string more = give(has_stopped_ ? end : sure_end());
+  forget();
+  return more;
 }
 
 void TextStream::read() {
@@ -54,9 +56,15 @@ void TextStream::read() {
   whole_ = text_;
   // A character that the prompt left open may be shorter than what stood for it.
   whole_ += std::string_view(text).substr(std::min(before_, text.size()));
+}
+
+/// Lets go of tokens by which no more is read, and of what has been given.
+void TextStream::forget() {
   if (tokens_.size() < kMostTokens || open_character(whole_) > 0) return;
   tokens_.erase(tokens_.begin(), tokens_.end() - static_cast<std::ptrdiff_t>(kContext));
   before_ = codec_.decode(tokens_).size();
+  whole_.erase(0, given_);
+  given_ = 0;
   text_ = whole_;
 }
 
@@ -69,9 +77,9 @@ std::size_t TextStream::sure_end() const {
 }
 
 std::string TextStream::give(std::size_t end) {
-  if (end <= given_.size()) return "";
-  const std::string more = whole_.substr(given_.size(), end - given_.size());
-  given_ += more;
+  if (end <= given_) return "";
+  const std::string more = whole_.substr(given_, end - given_);
+  given_ = end;
   return more;
 }
 

@@ -24,21 +24,19 @@ class TextStream {
   /// No token comes any more: what was held back.
   std::string finish();
 
-  /// All of it, without what is held back.
-  const std::string& text() const { return given_; }
-
  private:
   void read();
+  void forget();
   std::string give(std::size_t end);
   std::size_t sure_end() const;
 
   const data::TextCodec& codec_;
   std::vector<std::string> stops_;
   std::vector<std::int32_t> tokens_;  ///< some of the last, by which the next ones are read
-  std::size_t before_ = 0;            ///< bytes of the text of these that are in text_
-  std::string text_;                  ///< of all tokens but those in tokens_ that are not read yet
-  std::string whole_;                 ///< of all tokens
-  std::string given_;
+  std::size_t before_ = 0;            ///< bytes of the text of these that are in text_, or given
+  std::string text_;                  ///< before that of tokens_, what has not been given
+  std::string whole_;                 ///< with that of tokens_
+  std::size_t given_ = 0;             ///< bytes of whole_
   bool has_stopped_ = false;
 };
 

@@ -46,6 +46,16 @@ TEST_CASE("a long text comes as it is") {
   CHECK(all == text);
 }
 
+TEST_CASE("what is held back for long is not lost") {
+  const std::string stop(150, 'x');
+  std::string all = stream("ab" + stop.substr(1) + "c" + stop + "d", {stop});
+  std::erase(all, '|');
+  CHECK(all == "ab" + stop.substr(1) + "cstop");
+  all = stream("ab" + stop.substr(1), {stop});
+  std::erase(all, '|');
+  CHECK(all == "ab" + stop.substr(1));
+}
+
 TEST_CASE("a prompt that ends within a character") {
   const auto codec = data::make_text_codec({"byte", {}});
   const std::vector<std::int32_t> prompt{'a', 0xe6, 0x97};
