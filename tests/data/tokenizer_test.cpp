@@ -215,6 +215,33 @@ TEST_CASE("characters that are no tokens join those around them in words of any 
   }
 }
 
+TEST_CASE("an unknown token that is none fails where an unknown character turns up") {
+  Json bpe = Json::parse(
+      R"({"added_tokens": [], "normalizer": null, "pre_tokenizer": null, "model": {"type": "BPE", )"
+      R"("unk_token": "<unk>", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": [["a", "b"]]}})");
+  Json words = bpe;
+  words["model"] = {{"type", "WordPiece"},
+                    {"unk_token", "<unk>"},
+                    {"continuing_subword_prefix", ""},
+                    {"max_input_chars_per_word", 100},
+                    {"vocab", bpe["model"]["vocab"]}};
+  for (const Json& json : {bpe, words}) {
+    const data::Tokenizer t(json.dump(), "t.json");
+    CHECK(t.encode("aab") == Numbers{0, 2});
+    const std::string met = json == bpe ? "ä" : "aä";
+    CHECK(test::error_of([&] { t.encode("aä"); }) ==
+          "3: t.json: model.unk_token: '<unk>' is no token, and so stands for no '" + met +
+              "', which is none either; give it a number in the vocab");
+  }
+  for (const bool fuses : {false, true}) {
+    bpe["model"]["fuse_unk"] = fuses;
+    const std::string text = bpe.dump();
+    const data::Tokenizer t(text, "t.json");
+    CHECK(t.encode(std::string(200, 'a') + "b").size() == 200);
+    CHECK(contains(test::error_of([&] { t.encode(std::string(200, 'a') + "ää"); }), "no 'ä'"));
+  }
+}
+
 TEST_CASE("patterns that PCRE2 reads in another way are refused") {
   const auto error = [](const std::string& pattern) {
     return failure("llama3", [&](Json& json) {

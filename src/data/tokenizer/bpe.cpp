@@ -9,6 +9,7 @@
 #include "base/quote.h"
 #include "data/tokenizer/model.h"
 #include "data/tokenizer/unicode.h"
+#include "data/tokenizer/unknown_token.h"
 
 namespace meshwork::data {
 namespace {
@@ -155,7 +156,7 @@ class Bpe {
         falls_back_to_bytes_(reader.flag("byte_fallback", false)),
         ignores_merges_(reader.flag("ignore_merges", false)) {
     if (reader.find("unk_token") != nullptr) {
-      unknown_ = table_->find(reader.text("unk_token"), reader.place_of("unk_token"));
+      unknown_ = {reader.text("unk_token"), reader.place_of("unk_token"), *table_};
     }
     const nlohmann::json* dropout = reader.find("dropout");
     if (dropout != nullptr && *dropout != 0.0) {
@@ -170,11 +171,11 @@ class Bpe {
   bool may_be_cut() const {
     if (!prefix_.empty() || !suffix_.empty()) return false;
     const bool is_unknown_alone = !fuses_unknown_ && !falls_back_to_bytes_;
-    return unknown_ == kNone || is_unknown_alone || has_bytes();
+    return !unknown_.is_given() || is_unknown_alone || has_bytes();
   }
 
   /// Whether characters that are no tokens are left out, so that those around them may be joined.
-  bool leaves_out() const { return unknown_ == kNone && !has_bytes(); }
+  bool leaves_out() const { return !unknown_.is_given() && !has_bytes(); }
 
   void operator()(std::string_view word, std::vector<std::int32_t>& tokens) const {
     if (ignores_merges_) {
@@ -187,8 +188,6 @@ class Bpe {
   }
 
  private:
-  static constexpr std::int32_t kNone = -1;
-
   /// Whether no character is unknown.
   bool has_bytes() const {
     std::string all(256, '\0');
@@ -232,10 +231,10 @@ class Bpe {
   /// bytes, where there are such, else the unknown token, if there is one.
   std::vector<std::int32_t> characters_of(std::string_view word) const {
     std::vector<std::int32_t> tokens;
-    bool is_unknown = false;  // and not among the tokens yet
+    std::string_view unknown;  // and not among the tokens yet
     const auto end_unknown = [&] {
-      if (is_unknown) tokens.push_back(unknown_);
-      is_unknown = false;
+      if (!unknown.empty()) tokens.push_back(unknown_.number(unknown));
+      unknown = {};
     };
     for_characters(word, [&](char32_t, std::string_view bytes) {
       const std::string text = marked(word, bytes);
@@ -243,9 +242,9 @@ class Bpe {
       if (number >= 0) {
         end_unknown();
         tokens.push_back(number);
-      } else if (!append_bytes(text, tokens) && unknown_ != kNone) {
+      } else if (!append_bytes(text, tokens) && unknown_.is_given()) {
         if (!fuses_unknown_) end_unknown();
-        is_unknown = true;
+        unknown = bytes;
       }
     });
     end_unknown();
@@ -281,7 +280,7 @@ class Bpe {
   std::shared_ptr<const TokenTable> table_;
   Merges merges_;
   std::string prefix_, suffix_;
-  std::int32_t unknown_ = kNone;
+  UnknownToken unknown_;
   bool fuses_unknown_, falls_back_to_bytes_, ignores_merges_;
 };
 

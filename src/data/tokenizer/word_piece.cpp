@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "data/tokenizer/model.h"
+#include "data/tokenizer/unknown_token.h"
 
 namespace meshwork::data {
 namespace {
@@ -15,7 +16,7 @@ class WordPiece {
       : table_(std::make_shared<const TokenTable>(read_table(reader, "vocab"))),
         prefix_(reader.text("continuing_subword_prefix", "##")),
         longest_(reader.number("max_input_chars_per_word", 1, kLongest, 100)),
-        unknown_(table_->find(reader.text("unk_token", "[UNK]"), reader.place_of("unk_token"))) {
+        unknown_(reader.text("unk_token", "[UNK]"), reader.place_of("unk_token"), *table_) {
     for (const std::string& token : table_->texts()) {
       longest_token_ = std::max(longest_token_, token.size());
     }
@@ -28,7 +29,7 @@ class WordPiece {
     const bool is_short = utf8::distance(word.begin(), word.end()) <= longest_;
     if (is_short && encode(word, tokens)) return;
     tokens.resize(before);
-    tokens.push_back(unknown_);
+    tokens.push_back(unknown_.number(word));
   }
 
  private:
@@ -59,7 +60,7 @@ class WordPiece {
   std::shared_ptr<const TokenTable> table_;
   std::string prefix_;
   std::int64_t longest_;
-  std::int32_t unknown_;
+  UnknownToken unknown_;
   std::size_t longest_token_ = 0;  ///< in bytes
 };
 
