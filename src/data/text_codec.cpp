@@ -102,6 +102,7 @@ class Tokens : public TextCodec {
   }
 
   std::int64_t count() const override { return std::ssize(tokenizer_.texts()); }
+  std::int64_t own_count() const override { return tokenizer_.own_count(); }
 
  private:
   Tokenizer tokenizer_;

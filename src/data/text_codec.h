@@ -29,6 +29,9 @@ class TextCodec {
   virtual std::string decode(std::span<const std::int32_t> tokens) const = 0;
 
   virtual std::int64_t count() const = 0;
+
+  /// Of its own tokens: those from here on have been added to a tokenizer, <pad> say.
+  virtual std::int64_t own_count() const { return count(); }
 };
 
 /// nullptr where nobody says what the numbers stand for.

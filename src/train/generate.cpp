@@ -204,11 +204,11 @@ class Generator {
 };
 
 void check_tokens(const Generation& generation, const DecoderFacts& facts) {
-  if (generation.numbers > facts.numbers) {
+  if (generation.least > facts.numbers) {
     fail(
         "the model gives scores for {} tokens, but the vocabulary has {}; it was trained on "
         "another one",
-        facts.numbers, generation.numbers);
+        facts.numbers, generation.least);
   }
   if (generation.sampler.k > generation.numbers) {
     fail("--k: {} is more than the {} tokens that there are; give fewer, or --sampler random",
@@ -228,6 +228,7 @@ void check_tokens(const Generation& generation, const DecoderFacts& facts) {
 void prepare_generate(Job& job, Generation& generation) {
   const DecoderFacts& facts = generation.model = check_decodes(job.config);
   if (generation.numbers == 0) generation.numbers = facts.numbers;
+  generation.numbers = std::min(generation.numbers, facts.numbers);
   check_tokens(generation, facts);
   const std::int64_t slots = slots_of(generation);
   add_decoder(job, slots, 1);

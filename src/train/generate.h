@@ -17,9 +17,12 @@ struct Generation {
   std::int64_t most_tokens = 200;                       ///< behind each prompt
   Sampler sampler = {};
   std::uint64_t seed = 0;
-  std::int64_t batch = 8;    ///< sequences that are generated at a time, at most
-  std::int64_t numbers = 0;  ///< tokens to choose from, the first ones; 0: all of the model
-  DecoderFacts model = {};   ///< as prepare_generate() finds it
+  std::int64_t batch = 8;  ///< sequences that are generated at a time, at most
+  /// Tokens to choose from, the first ones; 0: all of the model. There are no more than the model
+  /// gives scores for, which must be the first `least` at least.
+  std::int64_t numbers = 0;
+  std::int64_t least = 0;
+  DecoderFacts model = {};  ///< as prepare_generate() finds it
 };
 
 /// Called on the first device, for each token in its order within a sequence. True ends the
@@ -29,8 +32,7 @@ using TokenListener =
 
 /// Adds the programs that generate to the job, which may be without data, and says in `generation`
 /// what the model is and how many numbers there are. Throws what check_decodes() throws, and Errors
-/// for tokens that the model does not know, or more of them to choose from than it gives scores
-/// for.
+/// for tokens that the model does not know, or where it gives scores for less than `least`.
 void prepare_generate(Job& job, Generation& generation);
 
 /// Generates all sequences; all devices of the job call it. A token depends on the model, what

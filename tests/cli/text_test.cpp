@@ -181,7 +181,23 @@ TEST_CASE(
       "generate c.yaml dataset=null --max-tokens 3 --sampler greedy --from other ";
   CHECK(output(folder, generate + "--prompt 'The mesh'").starts_with("[CLS] the mesh [SEP] "));
   output(folder, "evaluate c.yaml --from other --verbose 0");
+  // A token that was added behind the rows of the model.
+  nlohmann::json padded = nlohmann::json::parse(folder.read("tokenizer.json"));
+  nlohmann::json pad = padded["added_tokens"][0];
+  pad["content"] = "<pad>";
+  pad["id"] = 450;
+  padded["added_tokens"].push_back(pad);
+  folder.write("other/tokenizer.json", padded.dump());
+  CHECK(output(folder, generate + "--prompt 'The mesh'").starts_with("[CLS] the mesh [SEP] "));
+  CHECK(complaint(folder, generate + "--prompt 'a<pad>'", 2) ==
+        "prompt 0: there is no token 450; they are numbered from 0 to 449");
+  padded["model"]["vocab"]["own"] = 451;
+  folder.write("other/tokenizer.json", padded.dump());
+  CHECK(complaint(folder, generate + "--prompt a", 2) ==
+        "the model gives scores for 450 tokens, but the vocabulary has 452; it was trained on "
+        "another one");
   folder.use("cased_bert");
+  folder.write("other/tokenizer.json", folder.read("run/tokenizer.json"));
   CHECK(complaint(folder, "evaluate c.yaml --from other", 3)
             .find("other/tokenizer.json: the weights were trained on 420 tokens") !=
         std::string::npos);

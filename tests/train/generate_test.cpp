@@ -160,9 +160,13 @@ TEST_CASE("tokens to choose from, and tokens of prompts, are those of the model"
   };
   CHECK(error({.prompts = {{1}, {3, 11}}}) ==
         "2: prompt 1: there is no token 11; they are numbered from 0 to 10");
-  CHECK(error({.prompts = {{1}}, .numbers = 12}) ==
+  CHECK(error({.prompts = {{1}}, .numbers = 13, .least = 12}) ==
         "2: the model gives scores for 11 tokens, but the vocabulary has 12; it was trained on "
         "another one");
+  // Of tokens that have been added the model need not know.
+  CHECK(error({.prompts = {{1}}, .numbers = 13, .least = 11}).empty());
+  CHECK(error({.prompts = {{11}}, .numbers = 13, .least = 11}) ==
+        "2: prompt 0: there is no token 11; they are numbered from 0 to 10");
   CHECK(error({.prompts = {{1}}, .sampler = {.k = 12}}) ==
         "2: --k: 12 is more than the 11 tokens that there are; give fewer, or --sampler random");
 }

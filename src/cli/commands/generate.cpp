@@ -127,7 +127,10 @@ ExitCode run(const GenerateArguments& arguments) {
   const auto codec = vocabulary ? data::make_text_codec(*vocabulary) : nullptr;
   if (codec == nullptr && !arguments.stops.empty())
     fail("--stop: tokens without texts have no end");
-  if (codec != nullptr) generation.numbers = codec->count();
+  if (codec != nullptr) {
+    generation.numbers = codec->count();
+    generation.least = codec->own_count();
+  }
   generation.prompts = read_prompts(arguments, codec.get());
   prepare_generate(job, generation);
   if (!arguments.job->dump.empty()) {

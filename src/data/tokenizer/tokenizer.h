@@ -43,6 +43,8 @@ class Tokenizer {
 
   /// Tokens as they stand in the file, of number 0, 1, ..; empty where a number has none.
   const std::vector<std::string>& texts() const { return tokens_.texts(); }
+  /// Numbers from here on are of added tokens alone.
+  std::int64_t own_count() const { return std::ssize(model_.table->texts()); }
   /// -1 where there is none.
   std::int32_t find(std::string_view token) const { return tokens_.find(token); }
 
