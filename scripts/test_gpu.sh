@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds Meshwork and tries on a GPU of NVIDIA what only a GPU shows: whole programs against the CPU, a product that is tuned,
-# collectives of devices that share the GPU, of threads and of ranks (where mpirun is), NCCL (where two GPUs are), every kernel
+# collectives of devices that share the GPU, of threads and of ranks (where mpirun is), NCCL (where two GPUs are, too), every kernel
 # against the naive one, compute-sanitizer over the kernels where it is installed. Ends with the line "N passed, M failed";
 # without a GPU it says why, and skips all.
 #
@@ -145,17 +145,14 @@ if [ -n "$mpirun" ]; then
 else
   echo "ranks are not tried: there is no mpirun"
 fi
-if [ "$(devices 'len(d["gpus"]) if d["nccl"].startswith("NCCL") else 0')" -ge 2 ]; then
-  nccl="--device cuda --mesh 2x1 collectives=nccl fit.epochs=1 --new --verbose 0"
+if [ -n "$mpirun" ] && [ "$(devices 'len(d["gpus"]) if d["nccl"].startswith("NCCL") else 0')" -ge 2 ]; then
   for run in first second; do
-    check "$build/src/meshwork" fit configs/keras_guide.yaml $nccl run_directory="$work/nccl_$run"
+    check "$mpirun" --oversubscribe -n 2 "$build/src/meshwork" fit configs/keras_guide.yaml --device cuda --mesh 2x1 \
+      collectives=nccl run_directory="$work/nccl_$run" fit.epochs=1 --new --verbose 0
   done
   check cmp "$work/nccl_first/final.safetensors" "$work/nccl_second/final.safetensors"
-  if [ -n "$mpirun" ]; then
-    check "$mpirun" --oversubscribe -n 2 "$build/src/meshwork" fit configs/keras_guide.yaml $nccl run_directory="$work/nccl_ranks"
-  fi
 else
-  echo "NCCL is not tried: it takes two GPUs, and libnccl.so.2"
+  echo "NCCL is not tried: it takes two GPUs, mpirun and libnccl.so.2"
 fi
 cases "$build/tests/cuda/cuda_test"
 if [ -n "$sanitizer" ]; then

@@ -11,7 +11,8 @@ namespace meshwork {
 /// The communicator of GPU devices that exchange by NCCL, each on a GPU of its own: over that of
 /// their hosts, threads or ranks, of one machine or of several. `gpu` is the number of the caller's
 /// GPU. All members call it together; a configuration Error, on all alike, where devices share a
-/// GPU.
+/// GPU. Of threads only with emulated GPUs: by some of its functions CUDA's driver waits for all
+/// GPUs of a process, on which kernels may wait for the thread that has called it.
 ///
 /// It adds in an order of NCCL's own: results depend on the members, and are the same from run to
 /// run as far as NCCL's are. start() enqueues the call, and waits for the others only where NCCL

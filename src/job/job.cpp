@@ -233,15 +233,16 @@ namespace {
 /// Says what GPUs lack, before anything starts. Whether ranks share one they find out together:
 /// each may see GPUs of its own.
 void check_gpus(const Job& job, const JobLaunch& launch) {
-  const int gpus = gpu_count(), devices = job.mesh.num_devices();
+  gpu_count();  // throws where there is no driver
+  const int devices = job.mesh.num_devices();
   if (!job.target.nccl || devices == 1) return;
   check_nccl();
-  if (launch.by_mpirun || devices <= gpus) return;
+  if (launch.by_mpirun) return;
   config::fail_at(job.config.mesh.at,
-                  "collectives: nccl: the mesh {} has {} devices, and NCCL needs a GPU for each; "
-                  "this machine shows {}; take a smaller mesh (--mesh), or say collectives: "
-                  "canonical",
-                  to_string(job.mesh), devices, gpus);
+                  "collectives: nccl: without mpirun the {} devices of the mesh {} are threads of "
+                  "one process, where exchanges by NCCL may wait for each other for ever; start "
+                  "the same command by 'mpirun -n {}', or say collectives: canonical",
+                  devices, to_string(job.mesh), devices);
 }
 
 }  // namespace

@@ -63,8 +63,8 @@ class Steps {
   std::int64_t step_ = 0;
 };
 
-Job job_on(const std::string& mesh, const std::string& more = "") {
-  Job job = job_of(more + kText, mesh);
+Job job_on(const std::string& mesh) {
+  Job job = job_of(kText, mesh);
   add_program(job, ProgramKind::kInitialize, 0);
   add_programs(job, ProgramKind::kTrain, job.train);
   return job;
@@ -144,16 +144,6 @@ TEST_CASE("a GPU that is lost within a recorded program says where it was" * doc
   const std::string error = error_of_steps(job_on("2x1"));
   CAPTURE(error);
   CHECK(contains(error, "CUDA_ERROR_ILLEGAL_ADDRESS"));
-  CHECK(contains(error, "; it had come to "));
-}
-
-// In a process of its own, where the emulated NCCL fails: EMULATED_GPU_FAIL_NCCL=30.
-TEST_CASE("an exchange by NCCL that fails late says where the GPU was" * doctest::skip()) {
-  const std::string error = error_of_steps(job_on("2x1", "collectives: nccl\n"));
-  CAPTURE(error);
-  CHECK(error.starts_with("4: collectives: nccl: "));
-  CHECK(contains(
-      error, ": remote process exited or there was a network error (a member was told to fail)"));
   CHECK(contains(error, "; it had come to "));
 }
 
