@@ -77,6 +77,7 @@ CUresult cuStreamQuery(CUstream handle) {
   if (result == CUDA_SUCCESS) result = check_wait(handle, *stream);
   if (result != CUDA_SUCCESS) return result;
   if (!stream->idle()) return CUDA_ERROR_NOT_READY;
+  emulated_gpu::close_region();
   return stream->context().failure();
 }
 
@@ -131,7 +132,9 @@ CUresult cuEventSynchronize(CUevent event) {
   std::shared_ptr<Mark> mark;
   const CUresult result = find(event, mark);
   if (result != CUDA_SUCCESS) return result;
-  if (mark != nullptr) mark->wait();
+  while (mark != nullptr && current_context()->failure() == CUDA_SUCCESS) {
+    if (mark->wait_a_little()) break;
+  }
   emulated_gpu::close_region();
   return current_context()->failure();
 }
@@ -140,8 +143,9 @@ CUresult cuEventQuery(CUevent event) {
   std::shared_ptr<Mark> mark;
   const CUresult result = find(event, mark);
   if (result != CUDA_SUCCESS) return result;
-  const bool done = mark == nullptr || mark->is_reached();
-  return done ? current_context()->failure() : CUDA_ERROR_NOT_READY;
+  if (mark != nullptr && !mark->is_reached()) return CUDA_ERROR_NOT_READY;
+  emulated_gpu::close_region();
+  return current_context()->failure();
 }
 
 CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {

@@ -60,8 +60,9 @@ class SharedMark final : public Mark {
     while (now < number_ && !state_.reached.compare_exchange_weak(now, number_)) {
     }
   }
-  void wait() override {
-    while (!is_reached()) std::this_thread::sleep_for(std::chrono::microseconds(20));
+  bool wait_a_little() override {
+    std::this_thread::sleep_for(std::chrono::microseconds(is_reached() ? 0 : 20));
+    return is_reached();
   }
   bool is_reached() override { return state_.reached >= number_; }
 

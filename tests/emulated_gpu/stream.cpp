@@ -18,9 +18,9 @@ void Mark::reach() {
   changed_.notify_all();
 }
 
-void Mark::wait() {
+bool Mark::wait_a_little() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return reached_; });
+  return changed_.wait_for(lock, std::chrono::milliseconds(1), [&] { return reached_; });
 }
 
 bool Mark::is_reached() {
@@ -66,11 +66,16 @@ void Stream::enqueue(Work work) {
 }
 
 void Stream::record(std::shared_ptr<Mark> mark) {
-  push([mark = std::move(mark)] { mark->reach(); });
+  push([this, mark = std::move(mark)] {
+    if (context_.failure() == CUDA_SUCCESS) mark->reach();
+  });
 }
 
 void Stream::wait_for(std::shared_ptr<Mark> mark) {
-  push([mark = std::move(mark)] { mark->wait(); });
+  push([this, mark = std::move(mark)] {
+    while (context_.failure() == CUDA_SUCCESS && !mark->wait_a_little()) {
+    }
+  });
 }
 
 void Stream::synchronize() {

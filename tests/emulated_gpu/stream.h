@@ -24,7 +24,8 @@ class Mark {
   Mark() = default;
   virtual ~Mark() = default;
   virtual void reach();
-  virtual void wait();
+  /// Whether it is reached, before long.
+  virtual bool wait_a_little();
   virtual bool is_reached();
   Clock::time_point time();  ///< when it was reached
 
@@ -53,8 +54,8 @@ struct Event {
   CapturePosition position;
 };
 
-/// A thread that does, late, what is enqueued. Once the context has failed it does no more work;
-/// marks are reached all the same.
+/// A thread that does, late, what is enqueued. Once the context has failed it does no more work,
+/// and reaches no more marks: streams of other contexts wait for these for ever.
 class Stream {
  public:
   using Work = std::function<CUresult()>;

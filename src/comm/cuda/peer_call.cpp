@@ -14,6 +14,7 @@
 #include "comm/blocks.h"
 #include "comm/cuda/kernels.h"
 #include "comm/direct_call.h"
+#include "device/cuda/lost.h"
 
 namespace meshwork::cuda {
 namespace {
@@ -167,11 +168,13 @@ class PeerCall final : public PreparedCall {
     MW_CHECK(false, "a device has left a call that others are in");
   }
 
-  /// A round ends in an error: waits until nobody is at the buffers of this member.
+  /// A round ends in an error: waits until nobody is at the buffers of this member. Where a GPU is
+  /// lost none are given back.
   void leave() noexcept {
     me().left = true;
     for (const auto& peer : peers_.members) {
       while (peer->enqueues) sched_yield();
+      if (is_one_lost()) return;
       try {
         peer->done->wait();
       } catch (...) {

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "device/cuda/lost.h"
 #include "device/cuda/stream.h"
 #include "device/cuda_device.h"
 #include "machine/launch.h"
@@ -55,8 +56,9 @@ class CudaDevice final : public Device {
     check(driver().cuMemHostAlloc(&place, size, CU_MEMHOSTALLOC_PORTABLE),
           fmt::format("allocating {} bytes that the GPU copies from", bytes));
     std::memset(place, 0, size);
-    return {static_cast<std::byte*>(place),
-            [](std::byte* begin) { static_cast<void>(driver().cuMemFreeHost(begin)); }};
+    return {static_cast<std::byte*>(place), [](std::byte* begin) {
+              if (!cuda::is_one_lost()) static_cast<void>(driver().cuMemFreeHost(begin));
+            }};
   }
 
   std::unique_ptr<Stream> make_stream() override {
@@ -75,9 +77,14 @@ class CudaDevice final : public Device {
          bytes, available, all, gpu_.number(), gpu_.name());
   }
 
-  static void free(const Gpu& gpu, std::byte* begin) {
-    gpu.make_current();
-    static_cast<void>(driver().cuMemFree(reinterpret_cast<CUdeviceptr>(begin)));
+  static void free(const Gpu& gpu, std::byte* begin) noexcept {
+    if (cuda::is_one_lost()) return;
+    try {
+      gpu.make_current();
+      static_cast<void>(driver().cuMemFree(reinterpret_cast<CUdeviceptr>(begin)));
+    } catch (...) {
+      // Of a GPU that is lost nothing can be given back.
+    }
   }
 
   Gpu& gpu_;

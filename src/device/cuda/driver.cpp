@@ -1,9 +1,11 @@
 #include "device/cuda/driver.h"
 
+#include <exception>
 #include <string>
 
 #include "base/error.h"
 #include "device/cuda/library.h"
+#include "device/cuda/lost.h"
 
 namespace meshwork::cuda {
 namespace {
@@ -62,7 +64,10 @@ const Driver& driver() {
 
 void check(CUresult result, std::string_view what) {
   if (result == CUDA_SUCCESS) return;
-  fail(ExitCode::kCommunication, "device cuda: {}: {}", what, words(driver(), result));
+  const Error error(ExitCode::kCommunication,
+                    fmt::format("device cuda: {}: {}", what, words(driver(), result)));
+  if (is_fatal(result)) note_lost(std::make_exception_ptr(error));
+  throw error;
 }
 
 }  // namespace meshwork::cuda

@@ -24,6 +24,7 @@ namespace meshwork::cuda {
   MW_FUNCTION(cuEventCreate) \
   MW_FUNCTION(cuEventDestroy) \
   MW_FUNCTION(cuEventElapsedTime) \
+  MW_FUNCTION(cuEventQuery) \
   MW_FUNCTION(cuEventRecord) \
   MW_FUNCTION(cuEventSynchronize) \
   MW_FUNCTION(cuGetErrorName) \
@@ -70,7 +71,8 @@ struct Driver {
 /// Error where there is none, none that is new enough, or no GPU.
 const Driver& driver();
 
-/// Throws an Error with the driver's words, of ExitCode::kCommunication: a GPU that fails is lost.
+/// Throws an Error with the driver's words, of ExitCode::kCommunication, for a GPU that fails is
+/// lost (lost.h).
 /// `what` says what was tried: "copying 4096 bytes".
 void check(CUresult result, std::string_view what);
 

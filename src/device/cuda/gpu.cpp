@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "device/cuda/compiler.h"
+#include "device/cuda/lost.h"
 
 namespace meshwork::cuda {
 
@@ -58,6 +59,7 @@ Gpu& Gpu::open(int number) {
     std::unique_ptr<Gpu> mine(new Gpu(number));
     mine->open_context();
     gpu = std::move(mine);
+    note_opened();
   }
   return *gpu;
 }

@@ -1,10 +1,32 @@
 #include "device/cuda/stream.h"
 
 #include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <thread>
 
 #include "base/check.h"
+#include "base/terminal.h"
+#include "base/wait.h"
+#include "device/cuda/lost.h"
 
 namespace meshwork::cuda {
+namespace {
+
+/// Waits by `wait`, or where a GPU that is lost may keep it waiting by asking again and again: then
+/// the result is CUDA_ERROR_NOT_READY.
+template <class Wait, class Ask>
+CUresult await(const Wait& wait, const Ask& ask) {
+  if (!are_several()) return wait();
+  constexpr std::chrono::microseconds kNap{20};
+  for (Spin spin(kSpinTime);;) {
+    const CUresult result = ask();
+    if (result != CUDA_ERROR_NOT_READY || is_loss_told()) return result;
+    if (!spin.again()) std::this_thread::sleep_for(kNap);
+  }
+}
+
+}  // namespace
 
 CudaEvent::CudaEvent(const Gpu& gpu, unsigned flags) : gpu_(gpu) {
   gpu.make_current();
@@ -18,7 +40,10 @@ CudaEvent::~CudaEvent() {
 
 void CudaEvent::wait() {
   gpu_.make_current();
-  check(driver().cuEventSynchronize(event_),
+  const CUresult result = await([this] { return driver().cuEventSynchronize(event_); },
+                                [this] { return driver().cuEventQuery(event_); });
+  if (result == CUDA_ERROR_NOT_READY) check_none_lost();
+  check(result,
         fmt::format("GPU {} failed (debug.check_numerics=true tells in what)", gpu_.number()));
   gpu_.halt().check();
 }
@@ -34,7 +59,9 @@ CudaStream::CudaStream(Gpu& gpu) : gpu_(gpu) {
   check(driver().cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "making a stream");
 }
 
-CudaStream::~CudaStream() { static_cast<void>(driver().cuStreamDestroy(stream_)); }
+CudaStream::~CudaStream() {
+  if (!is_one_lost()) static_cast<void>(driver().cuStreamDestroy(stream_));
+}
 
 namespace {
 
@@ -93,7 +120,9 @@ std::shared_ptr<std::int32_t> make_marked() {
         "allocating memory that the GPU writes marks to");
   auto* const number = static_cast<std::int32_t*>(place);
   *number = 0;
-  return {number, [](std::int32_t* it) { static_cast<void>(driver().cuMemFreeHost(it)); }};
+  return {number, [](std::int32_t* it) {
+            if (!is_one_lost()) static_cast<void>(driver().cuMemFreeHost(it));
+          }};
 }
 
 }  // namespace
@@ -126,7 +155,9 @@ void CudaStream::drain() noexcept {
   // Whatever went wrong in it was told by an event, or nobody asked.
   try {
     gpu_.make_current();
-    static_cast<void>(driver().cuStreamSynchronize(stream_));
+    const CUresult result = await([this] { return driver().cuStreamSynchronize(stream_); },
+                                  [this] { return driver().cuStreamQuery(stream_); });
+    if (is_fatal(result)) check(result, fmt::format("GPU {} failed", gpu_.number()));
   } catch (...) {
   }
 }
