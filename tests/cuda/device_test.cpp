@@ -170,6 +170,32 @@ TEST_CASE("what a recording throws leaves the stream as it was") {
   CHECK(read(*stream, memory.get(), 1) == std::vector<float>{1});
 }
 
+TEST_CASE("copies between host and GPU wait for their stream alone") {
+  const cuda::Source slow{"slow",
+                          "KERNEL(slow, uint32* y, int64 count) {\n"
+                          "  uint32 x = *y;\n"
+                          "  for (int64 i = 0; i < count; ++i) x = x * 1664525u + 1013904223u;\n"
+                          "  *y = x;\n"
+                          "}\n",
+                          ""};
+  const auto busy = gpu().make_stream(), stream = gpu().make_stream();
+  const auto memory = gpu().allocate(8);
+  constexpr std::int64_t kSteps = 300'000'000;
+  const Launch work =
+      cuda::kernel_launch(cuda::cuda_stream(*busy), slow, "slow", {1, 1}, memory.get(), kSteps);
+  const auto numbers = std::vector<float>{1};
+  upload(gpu(), *stream, memory.get() + 4, numbers.data(), 4);
+  busy->mark(1);
+  busy->drain();
+  work();
+  busy->mark(2);
+  upload(gpu(), *stream, memory.get() + 4, numbers.data(), 4);
+  CHECK(read(*stream, memory.get() + 4, 1) == numbers);
+  CHECK(busy->last_mark() == 1);
+  busy->drain();
+  CHECK(busy->last_mark() == 2);
+}
+
 TEST_CASE("memory that a GPU has not is an error with both numbers") {
   const std::string error = error_of([] { gpu().allocate(std::int64_t{1} << 50U); });
   CHECK(contains(error, "device memory: 1125899906842624 bytes are needed and "));

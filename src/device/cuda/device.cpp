@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <cstring>
 
 #include "base/check.h"
 #include "base/error.h"
 #include "device/cuda/lost.h"
+#include "device/cuda/pinned_memory.h"
 #include "device/cuda/stream.h"
 #include "device/cuda_device.h"
 #include "machine/launch.h"
@@ -28,7 +28,8 @@ Memory memory_of(const Gpu& gpu) {
 
 class CudaDevice final : public Device {
  public:
-  CudaDevice(Gpu& gpu, Target target) : gpu_(gpu), target_(std::move(target)), stream_(gpu) {
+  CudaDevice(Gpu& gpu, Target target)
+      : gpu_(gpu), target_(std::move(target)), stream_(gpu), pinned_(gpu) {
     target_.tensor_float32 = target_.tensor_float32 && gpu.has_tensor_float32();
   }
 
@@ -50,15 +51,7 @@ class CudaDevice final : public Device {
   }
 
   std::shared_ptr<std::byte> allocate_staging(std::int64_t bytes) override {
-    gpu_.make_current();
-    void* place = nullptr;
-    const auto size = static_cast<std::size_t>(bytes + 1);
-    check(driver().cuMemHostAlloc(&place, size, CU_MEMHOSTALLOC_PORTABLE),
-          fmt::format("allocating {} bytes that the GPU copies from", bytes));
-    std::memset(place, 0, size);
-    return {static_cast<std::byte*>(place), [](std::byte* begin) {
-              if (!cuda::is_one_lost()) static_cast<void>(driver().cuMemFreeHost(begin));
-            }};
+    return pinned_.allocate(bytes);
   }
 
   std::unique_ptr<Stream> make_stream() override {
@@ -90,6 +83,7 @@ class CudaDevice final : public Device {
   Gpu& gpu_;
   Target target_;
   cuda::CudaStream stream_;  ///< that clears memory
+  cuda::PinnedMemory pinned_;
 };
 
 }  // namespace
