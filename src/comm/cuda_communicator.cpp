@@ -44,8 +44,9 @@ struct Self {
   cuda::GpuId gpu{};
 };
 
-/// `share` of ranks, or null.
-Way way_between(Hosts& hosts, Gpu& gpu, std::int64_t machine, cuda::SharedGpu* share) {
+/// `share` of ranks, or null; the `events` of those that reach each other are made.
+Way way_between(Hosts& hosts, Gpu& gpu, std::int64_t machine, cuda::SharedGpu* share,
+                std::optional<cuda::GroupEvents>& events) {
   const Self mine{process_mark(), machine, gpu.number(), gpu.id()};
   const std::vector<Self> selves = hosts.gather_all(mine);
   const auto others_are = [&](const auto& so) {
@@ -60,7 +61,8 @@ Way way_between(Hosts& hosts, Gpu& gpu, std::int64_t machine, cuda::SharedGpu* s
   const bool may_reach = others_are(
       [&](const Self& other) { return other.machine == machine && gpu.has_link_to(other.gpu); });
   // By trying: containers may keep them apart.
-  const bool reach = hosts.all(may_reach) && cuda::rank_peers(hosts, {.count = 1}, *share);
+  if (hosts.all(may_reach)) events = cuda::group_events(hosts, *share);
+  const bool reach = events && cuda::rank_peers(hosts, {.count = 1}, *share, *events);
   return reach ? Way::kRanks : Way::kHosts;
 }
 
@@ -85,7 +87,8 @@ class CudaCommunicator final : public Communicator {
         gpu_(gpu),
         machine_(machine),
         share_(std::move(share)),
-        way_(size() == 1 ? Way::kHosts : way_between(*hosts_, gpu, machine, share_.get())) {}
+        way_(size() == 1 ? Way::kHosts
+                         : way_between(*hosts_, gpu, machine, share_.get(), events_)) {}
 
   int rank() const override { return hosts_->rank(); }
   int size() const override { return hosts_->size(); }
@@ -115,7 +118,7 @@ class CudaCommunicator final : public Communicator {
  private:
   std::optional<cuda::Peers> find_peers(const CollectiveCall& call) {
     if (way_ == Way::kThreads) return cuda::thread_peers(*hosts_, call, staging_->device(), gpu_);
-    if (way_ == Way::kRanks) return cuda::rank_peers(*hosts_, call, *share_);
+    if (way_ == Way::kRanks) return cuda::rank_peers(*hosts_, call, *share_, *events_);
     return std::nullopt;
   }
 
@@ -123,7 +126,8 @@ class CudaCommunicator final : public Communicator {
   std::shared_ptr<cuda::Staging> staging_;
   Gpu& gpu_;
   std::int64_t machine_;
-  std::shared_ptr<cuda::SharedGpu> share_;  ///< of ranks; null: of threads
+  std::shared_ptr<cuda::SharedGpu> share_;   ///< of ranks; null: of threads
+  std::optional<cuda::GroupEvents> events_;  ///< of ranks that reach each other
   Way way_;
 };
 

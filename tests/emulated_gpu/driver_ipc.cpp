@@ -104,6 +104,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
   const std::lock_guard lock(held.mutex);
   std::shared_ptr<SharedEvent>& users = held.exported[address];
   if (users == nullptr) users = emulated_gpu::make_shared_event();
+  if (users == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   SharedHandle shared{getpid(), file, 0, bytes, 0, 0};
   shared.user_file = users->handle().file;
   shared.user_index = users->handle().index;

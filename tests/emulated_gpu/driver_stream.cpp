@@ -102,10 +102,13 @@ CUresult cuEventCreate(CUevent* event, unsigned flags) {
   if (result != CUDA_SUCCESS) return result;
   const bool is_shared = (flags & CU_EVENT_INTERPROCESS) != 0;
   if (is_shared && (flags & CU_EVENT_DISABLE_TIMING) == 0) return CUDA_ERROR_INVALID_VALUE;
-  auto* const created = new Event();
+  auto created = std::make_unique<Event>();
   created->flags = flags;
-  if (is_shared) created->shared = emulated_gpu::make_shared_event();
-  *event = reinterpret_cast<CUevent>(created);
+  if (is_shared) {
+    created->shared = emulated_gpu::make_shared_event();
+    if (created->shared == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  *event = reinterpret_cast<CUevent>(created.release());
   return CUDA_SUCCESS;
 }
 

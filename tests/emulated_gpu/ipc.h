@@ -47,6 +47,7 @@ class SharedEvent {
   bool is_own_;
 };
 
+/// nullptr where the process has too many.
 std::shared_ptr<SharedEvent> make_shared_event();
 /// That of another process; nullptr where it cannot be opened.
 std::shared_ptr<SharedEvent> open_shared_event(const SharedHandle& handle);

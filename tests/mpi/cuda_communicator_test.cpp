@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "base/check.h"
 #include "comm/blocks.h"
@@ -127,6 +128,29 @@ TEST_CASE("ranks on several machines reach those on theirs") {
   const auto group = ranks.devices->group(near);
   CHECK(ranks.goes_through_hosts(*group, kLarge, given.get()) ==
         (near.size() > 1 && !are_together()));
+}
+
+TEST_CASE("ranks on a machine have any number of calls, and take turns among them") {
+  constexpr std::int64_t kCalls = 90, kLarge = 20000;
+  Watched ranks;
+  // The last one reads the others' buffers.
+  const auto memory = ranks.devices->allocate(4 * (kCalls + kLarge));
+  const auto given = memory != nullptr ? memory : ranks.device->allocate(4 * (kCalls + kLarge));
+  const std::vector<float> ones(kCalls + kLarge, 1.0F);
+  upload(*ranks.device, *ranks.stream, given.get(), ones.data(), 4 * std::ssize(ones));
+  std::vector<std::unique_ptr<PreparedCall>> calls;
+  for (std::int64_t i = 0; i <= kCalls; ++i) {
+    std::byte* const place = given.get() + 4 * i;
+    calls.push_back(ranks.devices->prepare(
+        {.send = place, .recv = place, .count = i < kCalls ? 1 : kLarge}, *ranks.stream));
+  }
+  CHECK(ranks.had_data == !are_together());
+  for (const auto& call : calls) call->start();
+  for (std::size_t i = 0; i < calls.size(); ++i) calls[i * 4 % calls.size()]->start();
+  const auto size = static_cast<float>(ranks.devices->size());
+  std::vector<float> sums(ones.size());
+  download(*ranks.device, *ranks.stream, sums.data(), given.get(), 4 * std::ssize(sums));
+  CHECK(sums == std::vector<float>(sums.size(), size * size));
 }
 
 TEST_CASE("what ranks share is given back") {

@@ -57,12 +57,13 @@ class PeerCall final : public PreparedCall {
     MW_CHECK(!is_pending_, "started again after it failed");
     if (is_empty_) return;
     parity_ = 1 - parity_;
+    const auto round = static_cast<std::size_t>(++*peers_.rounds % 2);
     is_pending_ = true;
     if (slot_bytes_ > 0)
       copy_elements(stream_, slot(rank()), call_.send, sent(rank()), call_.dtype);
-    stream_.record(*me().ready[parity_]);
+    stream_.record(*me().events->ready[round]);
     hosts_->meet(number_);
-    if (!enqueue_share()) fail_left();
+    if (!enqueue_share(round)) fail_left();
     if (slot_bytes_ == 0) finish_round();
     is_pending_ = false;  // a slot is written again after the next round, when all have read
   }
@@ -144,21 +145,21 @@ class PeerCall final : public PreparedCall {
 
   /// False where a member has left the round. Either that is seen here, or it sees this one at
   /// work.
-  bool enqueue_share() {
+  bool enqueue_share(std::size_t round) {
     const Enqueues at_work(me());
     for (const auto& peer : peers_.members) {
       if (peer->left) return false;
-      if (peer.get() != &me()) stream_.wait_for(*peer->ready[parity_]);
+      if (peer.get() != &me()) stream_.wait_for(*peer->events->ready[round]);
     }
     share_[parity_]();
-    if (slot_bytes_ == 0) stream_.record(*me().done);
+    if (slot_bytes_ == 0) stream_.record(*me().events->done);
     return true;
   }
 
   void finish_round() {
     hosts_->meet(number_);
     for (const auto& peer : peers_.members) {
-      if (peer.get() != &me()) stream_.wait_for(*peer->done);
+      if (peer.get() != &me()) stream_.wait_for(*peer->events->done);
     }
   }
 
@@ -173,10 +174,10 @@ class PeerCall final : public PreparedCall {
   void leave() noexcept {
     me().left = true;
     for (const auto& peer : peers_.members) {
-      while (peer->enqueues) sched_yield();
       if (is_one_lost()) return;
+      while (peer->enqueues) sched_yield();
       try {
-        peer->done->wait();
+        peer->events->done->wait();
       } catch (...) {
         // A lost device reads nothing.
       }

@@ -124,7 +124,12 @@ std::byte* SharedGpu::open(const SharedPlace& place) {
 }
 
 std::unique_ptr<CudaEvent> SharedGpu::make_event(Handle& handle) const {
-  auto event = std::make_unique<CudaEvent>(gpu_, CU_EVENT_INTERPROCESS);
+  std::unique_ptr<CudaEvent> event;
+  try {
+    event = std::make_unique<CudaEvent>(gpu_, CU_EVENT_INTERPROCESS);
+  } catch (const Error&) {
+    return nullptr;
+  }
   CUipcEventHandle given{};
   if (driver().cuIpcGetEventHandle(&given, event->handle()) != CUDA_SUCCESS) return nullptr;
   handle = std::bit_cast<Handle>(given);

@@ -49,12 +49,12 @@ class SharedGpu : public std::enable_shared_from_this<SharedGpu> {
   /// A place of another process in the address space of this one; null where it cannot be reached.
   std::byte* open(const SharedPlace& place);
 
-  /// An event that others open by its handle; null where the GPU has none such.
+  /// An event that others open by its handle; null where the GPU has none such, or no more.
   std::unique_ptr<CudaEvent> make_event(Handle& handle) const;
   /// The event of another process; null where it cannot be reached.
   std::unique_ptr<CudaEvent> open_event(const Handle& handle) const;
   /// Keeps what others have opened.
-  void keep(std::shared_ptr<Peer> peer) { kept_.push_back(std::move(peer)); }
+  void keep(std::shared_ptr<PeerEvents> events) { kept_.push_back(std::move(events)); }
 
  private:
   struct Export {
@@ -74,7 +74,7 @@ class SharedGpu : public std::enable_shared_from_this<SharedGpu> {
   const Gpu& gpu_;
   std::vector<Export> exports_;
   std::map<Handle, std::byte*> imports_;
-  std::vector<std::shared_ptr<Peer>> kept_;
+  std::vector<std::shared_ptr<PeerEvents>> kept_;
   std::byte* free_slots_ = nullptr;  ///< the rest of the last memory of slots
   std::size_t free_slot_bytes_ = 0;
 };

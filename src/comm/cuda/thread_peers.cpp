@@ -43,9 +43,13 @@ Peers thread_peers(Hosts& hosts, const CollectiveCall& call, Device& device, con
   const auto mine = std::make_shared<Peer>(call);
   const std::size_t slots = slots_bytes(call);
   if (slots > 0) mine->slots = device.allocate(static_cast<std::int64_t>(slots));
-  for (auto& event : mine->ready) event = std::make_unique<CudaEvent>(gpu);
-  mine->done = std::make_unique<CudaEvent>(gpu);
-  Peers peers;
+  mine->events = std::make_shared<PeerEvents>();
+  for (auto& event : mine->events->ready) event = std::make_unique<CudaEvent>(gpu);
+  mine->events->done = std::make_unique<CudaEvent>(gpu);
+  Peers peers{.memory = nullptr,
+              .members = {},
+              .rounds = std::make_shared<std::int64_t>(),
+              .are_threads = true};
   for (const std::int64_t number : hosts.gather(registry().add(mine))) {
     peers.members.push_back(registry().find(number));
   }
