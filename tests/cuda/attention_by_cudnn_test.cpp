@@ -38,8 +38,12 @@ Request request_of(const Attention& x, const List& ops) {
   return request;
 }
 
-bool are_taken(const Attention& x, const List& ops) {
-  const Request request = request_of(x, ops);
+/// Of so many samples, or those of `x`.
+bool are_taken(const Attention& x, const List& ops, std::int64_t samples = 0) {
+  Request request = request_of(x, ops);
+  for (TensorView& input : request.inputs) {
+    if (samples > 0) input.type.shape[0] = samples;
+  }
   return (ops.front() == &ops::kAttention
               ? cuda::attention::cudnn_forward_workspace(request)
               : cuda::attention::cudnn_gradients_workspace(request)) > 0;
@@ -182,6 +186,14 @@ TEST_CASE("our own kernels compute attention that cuDNN's do not") {
   CHECK(!taken({1, 20, 2, 2, 16, 30, 16}, {.scale = kScale}, kGradients));
   // The gradients of all weights would be 40 times as large as the queries.
   CHECK(!taken({1, 1, 1, 1, 8, 320, 8}, {.scale = kScale}, kGradients));
+  // 2^31 elements are too many, of keys or of the gradients of all weights.
+  Attention large(plain, {.scale = kScale}, {}, DType::kBFloat16);
+  constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 2;
+  CHECK(are_taken(large, kForward, kMost / (2 * 30 * 16)));
+  CHECK(!are_taken(large, kForward, kMost / (2 * 30 * 16) + 1));
+  large.know_result();
+  CHECK(are_taken(large, kGradients, kMost / (2 * 64 * 128)));
+  CHECK(!are_taken(large, kGradients, kMost / (2 * 64 * 128) + 1));
   const Attention without_result(plain, {.scale = kScale}, {}, DType::kBFloat16);
   CHECK(!are_taken(without_result, kGradients));
 }

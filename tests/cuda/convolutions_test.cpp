@@ -173,6 +173,21 @@ TEST_CASE("large convolutions go to cuDNN where that pays") {
   CHECK_THROWS_AS(is_for_cudnn(large, kBFloat16), const Error&);
 }
 
+TEST_CASE("convolutions of 2^31 elements and more are our own kernels'") {
+  const EnvironmentVariable choice("MESHWORK_CUDNN", "always");
+  Use use = convolution(kPlain, kBFloat16, kBFloat16);
+  const std::int64_t image =
+      std::max(num_elements(use.inputs[0].type.shape), num_elements(use.output.shape)) /
+      kPlain.x[0];
+  const auto is_taken = [&](std::int64_t images) {
+    use.inputs[0].type.shape[0] = use.output.shape[0] = images;
+    return is_for_cudnn<Sought::kY>(use);
+  };
+  const std::int64_t most = ((std::int64_t{1} << 31) - 2) / image;
+  CHECK(is_taken(most));
+  CHECK(!is_taken(most + 1));
+}
+
 TEST_CASE("gradients of filters go to cuDNN where lines of channels are whole") {
   const EnvironmentVariable choice("MESHWORK_CUDNN", "always");
   const auto is_taken = [](const Geometry& g) {

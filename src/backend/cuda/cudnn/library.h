@@ -2,6 +2,8 @@
 
 #include <cudnn_graph.h>
 
+#include <cstdint>
+#include <limits>
 #include <string_view>
 
 /// cuDNN's graphs of operations: how they are described, planned and enqueued.
@@ -48,5 +50,8 @@ Choice choice();
 
 /// Of fewer operations a launch is most of the time that a task takes.
 inline constexpr double kFewFlops = 1 << 26;
+
+/// Of a tensor: engines count its elements by 32 bits with a sign.
+inline constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max() - 1;
 
 }  // namespace meshwork::cuda::cudnn

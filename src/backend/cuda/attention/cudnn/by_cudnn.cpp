@@ -31,11 +31,15 @@ std::int64_t log_sum_bytes(const Task& task) {
   return rounded_up(task.b * task.heads * task.t * static_cast<std::int64_t>(sizeof(float)), 256);
 }
 
-/// Of the gradients, as cuDNN 9.19 takes it on sm_80 to sm_120: those of weights in tiles of
-/// 64 x 128, and a delta for each query.
+/// Elements of the gradients of all weights, in tiles of 64 x 128.
+std::int64_t weight_gradients(const Task& task) {
+  return task.b * task.heads * rounded_up(task.t, 64) * rounded_up(task.s, 128);
+}
+
+/// Of the gradients, as cuDNN 9.19 takes it on sm_80 to sm_120: those of weights, and a delta for
+/// each query.
 std::int64_t gradient_workspace(const Task& task) {
-  const std::int64_t weights = rounded_up(task.t, 64) * rounded_up(task.s, 128);
-  return task.b * task.heads * weights * static_cast<std::int64_t>(size_of(task.dtype)) +
+  return weight_gradients(task) * static_cast<std::int64_t>(size_of(task.dtype)) +
          log_sum_bytes(task) + kSmallWorkspace;
 }
 
@@ -58,7 +62,8 @@ std::optional<Task> gradient_task(const Request& request) {
   const bool is_theirs =
       task && asks_for_all(request) && attention_options(request.attrs).with_result &&
       task->heads == task->groups &&  // sums over heads would be rounded first
-      task->s <= kMostKeysForFeature * task->d && is_for_cudnn(*task, kGradientProducts);
+      task->s <= kMostKeysForFeature * task->d && weight_gradients(*task) <= cudnn::kMostElements &&
+      is_for_cudnn(*task, kGradientProducts);
   return is_theirs ? task : std::nullopt;
 }
 

@@ -31,6 +31,10 @@ bool are_aligned(const std::vector<TensorView>& inputs) {
 
 }  // namespace
 
+std::int64_t Task::most_elements() const {
+  return std::max(b * heads * t, b * groups * s) * std::max(d, e);
+}
+
 double Task::flops(double products) const {
   const double all = 2 * products * static_cast<double>(b * heads * t) * static_cast<double>(s) *
                      static_cast<double>(std::max(d, e));
@@ -55,7 +59,8 @@ std::optional<Task> task_of(const Request& request, std::size_t fixed) {
             .causal = options.causal,
             .scale = static_cast<float>(options.scale)};
   if (!is_narrow_float(task.dtype) || !has_whole_lines(task.d) || !has_whole_lines(task.e) ||
-      task.b * task.heads * task.t * task.s * task.d * task.e == 0 || !are_aligned(inputs)) {
+      std::min({task.b, task.heads, task.t, task.s, task.d, task.e}) == 0 || !are_aligned(inputs) ||
+      task.most_elements() > cudnn::kMostElements) {
     return std::nullopt;
   }
   // Of a sequence that is cut, queries may stand behind all keys, and then see all of them.

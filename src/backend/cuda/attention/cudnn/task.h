@@ -16,6 +16,8 @@ struct Task {
   float scale;
 
   double flops(double products) const;
+  /// Of the largest operand or result.
+  std::int64_t most_elements() const;
 };
 
 /// The task, if cuDNN's kernels compute what is asked for; `fixed` operands are always there.

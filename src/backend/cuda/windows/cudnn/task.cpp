@@ -68,7 +68,8 @@ std::int64_t padding_behind(const Slide& slide) {
 
 bool cudnn_takes(const Task& task) {
   for (const TensorView* const tensor : {&task.x, &task.w, &task.y}) {
-    if (num_elements(tensor->type.shape) == 0) return false;
+    const std::int64_t elements = num_elements(tensor->type.shape);
+    if (elements == 0 || elements > cudnn::kMostElements) return false;
   }
   // Gradients of filters of 2 channels were wrong by cuDNN 9.19 on an H200.
   if (task.sought == Sought::kW && !has_whole_lines(task)) return false;
