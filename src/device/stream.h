@@ -56,7 +56,7 @@ class Stream {
   /// What `enqueue` enqueues here, and on streams that wait for events of this one and that this
   /// one waits for in the end, as one piece of work. It is not done now: each call of what is
   /// returned enqueues all of it again. Null where that would take as long as to enqueue it piece
-  /// by piece.
+  /// by piece, or the device cannot record it.
   virtual Launch recorded(const std::function<void()>& /*enqueue*/) { return nullptr; }
 
   /// Waits until what was bound to the stream so far can be enqueued without a wait.

@@ -82,7 +82,7 @@ void Executable::record() const {
       Launch piece = streams_.compute->recorded([&] {
         for (std::size_t step = first; step < behind; ++step) launch(step);
       });
-      if (piece == nullptr) return;
+      if (piece == nullptr) return recorded_.clear();
       recorded_.push_back({first, behind, std::move(piece)});
     }
     begin = std::find_if_not(end, steps_.end(), exchanges);

@@ -170,6 +170,20 @@ TEST_CASE("what a recording throws leaves the stream as it was") {
   CHECK(read(*stream, memory.get(), 1) == std::vector<float>{1});
 }
 
+TEST_CASE("what a stream cannot record is left to single launches") {
+  const auto stream = gpu().make_stream();
+  const auto memory = gpu().allocate(4);
+  const Launch one = add(*stream, memory.get(), memory.get(), 1, 1);
+  // The driver forbids to allocate meanwhile.
+  const Launch program = stream->recorded([&] {
+    gpu().allocate(4);
+    one();
+  });
+  CHECK(program == nullptr);
+  one();
+  CHECK(read(*stream, memory.get(), 1) == std::vector<float>{1});
+}
+
 TEST_CASE("copies between host and GPU wait for their stream alone") {
   const cuda::Source slow{"slow",
                           "KERNEL(slow, uint32* y, int64 count) {\n"

@@ -1,11 +1,14 @@
 // Captures and graphs.
 #include <cuda.h>
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 
 #include "emulated_gpu/capture.h"
 #include "emulated_gpu/context.h"
 #include "emulated_gpu/graph.h"
+#include "emulated_gpu/settings.h"
 
 namespace {
 
@@ -69,6 +72,9 @@ CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes, std::size_t* count) 
 CUresult cuGraphInstantiate(CUgraphExec* executable, CUgraph graph, unsigned long long flags) {
   if (const CUresult result = check_context(); result != CUDA_SUCCESS) return result;
   if (executable == nullptr || graph == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  static std::atomic<std::int64_t> made{0};
+  const std::int64_t most = emulated_gpu::settings().graphs;
+  if (most >= 0 && ++made > most) return CUDA_ERROR_OUT_OF_MEMORY;
   *executable = reinterpret_cast<CUgraphExec>(
       new Executable{std::make_shared<ExecutableGraph>(*from(graph))});
   return CUDA_SUCCESS;

@@ -23,6 +23,7 @@ Settings read() {
     std::sscanf(text, "%d.%d", &result.major, &result.minor);
   }
   result.failing_launch = number("EMULATED_GPU_FAIL_LAUNCH", 0);
+  result.graphs = number("EMULATED_GPU_GRAPHS", result.graphs);
   result.slow_products = number("EMULATED_GPU_SLOW_PRODUCTS", 0);
   result.has_heuristics = number("EMULATED_GPU_NO_HEURISTICS", 0) == 0;
   result.seed = static_cast<std::uint64_t>(number("EMULATED_GPU_SEED", 0));

@@ -12,6 +12,7 @@ struct Settings {
   int driver_version = 13000;                  ///< EMULATED_GPU_DRIVER_VERSION
   int major = 9, minor = 0;                    ///< EMULATED_GPU_CAPABILITY, as in "9.0"
   std::int64_t failing_launch = 0;             ///< EMULATED_GPU_FAIL_LAUNCH, from 1; 0: none
+  std::int64_t graphs = -1;                    ///< EMULATED_GPU_GRAPHS; negative: any number
   std::int64_t slow_products = 0;              ///< EMULATED_GPU_SLOW_PRODUCTS, microseconds
   bool has_heuristics = true;                  ///< not EMULATED_GPU_NO_HEURISTICS
   std::uint64_t seed = 0;                      ///< EMULATED_GPU_SEED

@@ -179,23 +179,37 @@ void CudaStream::launch(CUfunction function, Grid grid, void** arguments) {
 
 namespace {
 
+/// Whether what cannot be recorded may well be enqueued.
+bool is_of_recording_alone(CUresult result) {
+  return result == CUDA_ERROR_OUT_OF_MEMORY || (result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
+                                                result <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+}
+
+/// The same result, where it is no other failure, which is thrown.
+CUresult checked(CUresult result) {
+  if (!is_of_recording_alone(result)) check(result, "recording a program");
+  return result;
+}
+
 /// Work of a stream as a graph that is launched as a whole.
 class Recording {
  public:
-  /// Begins as an empty one, so that what throws leaves no graph behind.
-  Recording(CudaStream& stream, const std::function<void()>& enqueue) : Recording() {
-    check(driver().cuStreamBeginCapture(stream.handle(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
-          "recording a program");
+  Recording() = default;
+  /// The result is that of the driver where it records nothing; what else goes wrong is thrown.
+  CUresult record(CudaStream& stream, const std::function<void()>& enqueue) {
+    constexpr CUstreamCaptureMode kMode = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+    CUresult result = checked(driver().cuStreamBeginCapture(stream.handle(), kMode));
+    if (result != CUDA_SUCCESS) return result;
     std::exception_ptr failure;
     try {
       enqueue();
     } catch (...) {
       failure = std::current_exception();
     }
-    const CUresult ended = driver().cuStreamEndCapture(stream.handle(), &graph_);
-    if (failure) std::rethrow_exception(failure);
-    check(ended, "recording a program");
-    check(driver().cuGraphInstantiate(&program_, graph_, 0), "preparing a recorded program");
+    result = driver().cuStreamEndCapture(stream.handle(), &graph_);
+    if (failure && !is_of_recording_alone(result)) std::rethrow_exception(failure);
+    if (checked(result) != CUDA_SUCCESS) return result;
+    return checked(driver().cuGraphInstantiate(&program_, graph_, 0));
   }
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
@@ -207,8 +221,6 @@ class Recording {
   CUgraphExec program() const { return program_; }
 
  private:
-  Recording() = default;
-
   CUgraph graph_ = nullptr;
   CUgraphExec program_ = nullptr;
 };
@@ -218,7 +230,19 @@ class Recording {
 Launch CudaStream::recorded(const std::function<void()>& enqueue) {
   prepare();  // nothing can be loaded meanwhile
   gpu_.make_current();
-  const auto recording = std::make_shared<Recording>(*this, enqueue);
+  const auto recording = std::make_shared<Recording>();
+  if (const CUresult result = recording->record(*this, enqueue); result != CUDA_SUCCESS) {
+    static std::once_flag once;
+    std::call_once(once, [&] {
+      const char* name = nullptr;
+      driver().cuGetErrorName(result, &name);
+      say(
+          fmt::format("note: GPU {} cannot record a program ({}): its kernels are launched one by "
+                      "one, which takes longer where they are small",
+                      gpu_.number(), name == nullptr ? "unknown" : name));
+    });
+    return nullptr;
+  }
   return [this, recording] {
     gpu_.make_current();
     check(driver().cuGraphLaunch(recording->program(), stream_), "launching a program");
