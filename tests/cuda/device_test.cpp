@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "cuda/case_runs.h"
+#include "device/cuda/driver.h"
 #include "device/cuda/stream.h"
 #include "device/cuda/workers.h"
 #include "support/errors.h"
@@ -208,6 +209,15 @@ TEST_CASE("copies between host and GPU wait for their stream alone") {
   CHECK(busy->last_mark() == 1);
   busy->drain();
   CHECK(busy->last_mark() == 2);
+}
+
+TEST_CASE("memory that a GPU is short of does not make it a lost one") {
+  CHECK(error_of([] {
+          cuda::check(CUDA_ERROR_OUT_OF_MEMORY, "copying");
+        }).starts_with("1: device cuda: copying: "));
+  CHECK(error_of([] {
+          cuda::check(CUDA_ERROR_INVALID_VALUE, "copying");
+        }).starts_with("4: device cuda: copying: "));
 }
 
 TEST_CASE("memory that a GPU has not is an error with both numbers") {

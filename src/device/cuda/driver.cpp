@@ -64,8 +64,11 @@ const Driver& driver() {
 
 void check(CUresult result, std::string_view what) {
   if (result == CUDA_SUCCESS) return;
-  const Error error(ExitCode::kCommunication,
-                    fmt::format("device cuda: {}: {}", what, words(driver(), result)));
+  const bool is_short = result == CUDA_ERROR_OUT_OF_MEMORY;
+  const Error error(
+      is_short ? ExitCode::kTraining : ExitCode::kCommunication,
+      fmt::format("device cuda: {}: {}{}", what, words(driver(), result),
+                  is_short ? "; use a smaller batch, or shard over more devices" : ""));
   if (is_fatal(result)) note_lost(std::make_exception_ptr(error));
   throw error;
 }

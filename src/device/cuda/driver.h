@@ -72,7 +72,7 @@ struct Driver {
 const Driver& driver();
 
 /// Throws an Error with the driver's words, of ExitCode::kCommunication, for a GPU that fails is
-/// lost (lost.h).
+/// lost (lost.h); of ExitCode::kTraining where memory is short.
 /// `what` says what was tried: "copying 4096 bytes".
 void check(CUresult result, std::string_view what);
 
