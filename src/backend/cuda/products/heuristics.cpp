@@ -61,8 +61,8 @@ std::vector<cublasLtMatmulAlgo_t> proposed_algorithms(Gpu& gpu, const Problem& p
       status = result.state;
     }
   }
-  const bool lacks_epilogue = problem.bias && status == CUBLAS_STATUS_NOT_SUPPORTED;
-  if (algorithms.empty() && !lacks_epilogue)
+  // Versions tell in different words that there is none with an epilogue.
+  if (algorithms.empty() && !problem.bias)
     fail_without_algorithm(gpu, problem.operands, text, status);
   return algorithms;
 }
