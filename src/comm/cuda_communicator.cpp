@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <random>
 #include <utility>
 
 #include "base/check.h"
@@ -25,15 +24,6 @@ namespace {
 using cuda::CudaStream;
 using cuda::Gpu;
 using cuda::Hosts;
-
-/// Of this process alone.
-std::int64_t process_mark() {
-  static const std::int64_t mark = [] {
-    std::random_device random;
-    return static_cast<std::int64_t>(std::uint64_t{random()} << 32U | random());
-  }();
-  return mark;
-}
 
 /// How the members of a group reach each other's memory: alike in all of them.
 enum class Way { kThreads, kRanks, kHosts };

@@ -1,7 +1,5 @@
 #include "job/gpu_memory.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <set>
 #include <vector>
@@ -9,6 +7,7 @@
 #include "base/byte_size.h"
 #include "base/error.h"
 #include "base/rounded_up.h"
+#include "machine/identity.h"
 
 namespace meshwork {
 namespace {
@@ -56,7 +55,8 @@ Sum needs_on(const GpuMemory& gpu, const std::vector<Need>& all) {
 
 void check_gpu_memory(const Job& job, const MemoryUse& use, const GpuMemory& gpu,
                       HostGroup& hosts) {
-  const Need mine{gpu, getpid(), whole(use.arena()), whole(use.collectives), whole(use.samples)};
+  const Need mine{gpu, process_mark(), whole(use.arena()), whole(use.collectives),
+                  whole(use.samples)};
   std::vector<Need> all(static_cast<std::size_t>(hosts.size()));
   hosts.all_gather(&mine, sizeof mine, all.data());
   const auto show = [](std::int64_t bytes) { return show_bytes(static_cast<double>(bytes)); };
