@@ -254,7 +254,9 @@ void check_call(const CollectiveCall& call, int size, const Stream& stream) {
 
 void check_call(const CollectiveCall& call, int size) {
   const bool reduces = call.kind == Kind::kAllReduce || call.kind == Kind::kReduceScatter;
-  MW_CHECK(!reduces || call.dtype != DType::kUInt8, "no reduction of {}", to_string(call.dtype));
+  const bool is_reducible =
+      call.dtype == DType::kFloat32 || call.dtype == DType::kInt32 || call.dtype == DType::kInt64;
+  MW_CHECK(!reduces || is_reducible, "no reduction of {}", to_string(call.dtype));
   MW_CHECK(call.count >= 0, "{} elements", call.count);
   const auto check_counts = [&](const std::vector<std::int64_t>& counts) {
     MW_CHECK(std::ssize(counts) == size, "{} counts, {} members", counts.size(), size);

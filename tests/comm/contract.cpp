@@ -193,7 +193,9 @@ void check_refused(Communicator& comm) {
   const Counts one_more(fits.size() + 1, 0);
   Counts negative = fits;
   negative[0] = -1;
-  refused({.dtype = DType::kUInt8});
+  for (const DType dtype : {DType::kUInt8, DType::kBFloat16, DType::kFloat16, DType::kFloat64}) {
+    refused({.dtype = dtype, .count = 1});
+  }
   refused({.count = -1});
   refused({.kind = Kind::kReduceScatter, .counts = one_more});
   refused({.kind = Kind::kAllGather, .counts = negative});
