@@ -1,5 +1,7 @@
 #include "device/cuda/stream.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <chrono>
 #include <mutex>
@@ -7,7 +9,6 @@
 
 #include "base/check.h"
 #include "base/terminal.h"
-#include "base/wait.h"
 #include "device/cuda/lost.h"
 
 namespace meshwork::cuda {
@@ -18,11 +19,16 @@ namespace {
 template <class Wait, class Ask>
 CUresult await(const Wait& wait, const Ask& ask) {
   if (!are_several()) return wait();
+  constexpr int kFewAsks = 50;
   constexpr std::chrono::microseconds kNap{20};
-  for (Spin spin(kSpinTime);;) {
+  for (int asked = 0;; ++asked) {
     const CUresult result = ask();
     if (result != CUDA_ERROR_NOT_READY || is_loss_told()) return result;
-    if (!spin.again()) std::this_thread::sleep_for(kNap);
+    if (asked < kFewAsks) {
+      sched_yield();  // cores may be fewer than threads that wait
+    } else {
+      std::this_thread::sleep_for(kNap);
+    }
   }
 }
 
