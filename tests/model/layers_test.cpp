@@ -261,8 +261,13 @@ TEST_CASE("errors of arguments name layer, place and way out") {
         "c.yaml:3:12: layer StringLookup prepares data, which a model here does not; give a column "
         "of a table 'classes', which numbers what stands in it");
   CHECK(layers_error("[4, 6]", "Rescaling: {scale: [1, 2, 3]}") ==
-        "c.yaml:3:31: layer 'rescaling' (Rescaling): scale has 3 numbers for samples [4, 6]; give "
-        "one, or one for each channel");
+        "c.yaml:3:31: layer 'rescaling' (Rescaling): scale has shape [3] for samples [4, 6]; give "
+        "one number, one for each channel, or what broadcasts to a sample");
+  CHECK(layers_error("[4, 6]", "Rescaling: {scale: [[[1]], [[2]], [[3]]]}").find("[3, 1, 1]") !=
+        std::string::npos);
+  CHECK(layers_error("[2, 2]", "Rescaling: {scale: [[1, 2], [3]]}") ==
+        "c.yaml:3:40: layer 'rescaling' (Rescaling): scale is a list of unequal lists; let each "
+        "have as many numbers");
   CHECK(layers_error("[6]", "DENSE: {units: 2}") ==
         "c.yaml:3:12: there is no layer 'DENSE'; nearest: 'Dense'");
   CHECK(layers_error("[6]", "Dence: {units: 2}") ==

@@ -14,6 +14,7 @@ TableArguments read_table(config::Reader& args) {
   table.initializer = read_initializer(args, "embeddings_initializer", "uniform");
   table.mask_zero = args.get("mask_zero", false);
   table.lora = read_lora(args);
+  args.find("input_length");  // of Keras 2; the input says it
   refuse_arguments(args, {"weights", "quantization_config"});
   return table;
 }
