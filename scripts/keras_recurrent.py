@@ -18,6 +18,11 @@ def both_ways(kind, args, more=None):
     return {"Bidirectional": {"layer": {kind: {"units": 3, **args}}, **(more or {})}}
 
 
+def masked_inside(layer, *behind):
+    """Of each of 3 steps positions inside it do not count."""
+    return [3, 4, 2], [MASKING, {"TimeDistributed": {"layer": layer}}, *behind]
+
+
 def cases(kind, name):
     """What all of them have."""
     return {
@@ -88,6 +93,23 @@ RECURRENT = {
     "time_distributed_bidirectional": (
         [3, 4, 2],
         {"TimeDistributed": {"layer": both_ways("GRU", {})}},
+    ),
+    **{
+        f"masked_time_distributed_{name}": masked_inside({kind: {"units": 2}})
+        for kind, name in (("LSTM", "lstm"), ("GRU", "gru"), ("SimpleRNN", "simple_rnn"))
+    },
+    "masked_time_distributed_sequences": masked_inside({"LSTM": SEQUENCE}, {"TimeDistributed": {"layer": POOL}}),
+    "masked_time_distributed_bidirectional": masked_inside(both_ways("GRU", {})),
+    "masked_time_distributed_average": masked_inside(POOL),
+    "masked_hierarchy": masked_inside({"LSTM": {"units": 2}}, {"GRU": SEQUENCE}, {"LSTM": {"units": 3}}),
+    "masked_hierarchy_bidirectional": masked_inside(POOL, both_ways("LSTM", {"return_sequences": True})),
+    "mask_zero_hierarchy": (
+        [3, 2],
+        [
+            {"Embedding": {"input_dim": 3, "output_dim": 2, "mask_zero": True}},
+            {"TimeDistributed": {"layer": {"LSTM": {"units": 2}}}},
+            {"LSTM": {"units": 3}},
+        ],
     ),
     "masked_time_distributed": (
         [6, 2],

@@ -52,6 +52,15 @@ std::size_t count(const Graph& graph, const OpDef& op) {
 
 }  // namespace
 
+TEST_CASE("a pooling over steps needs a mask of steps") {
+  CHECK(error_of_layers("Masking, TimeDistributed: {layer: {LSTM: {units: 2}}}, "
+                        "GlobalAveragePooling1D",
+                        "[3, 4, 2]") ==
+        "c.yaml:3:67: layer 'global_average_pooling1d' (GlobalAveragePooling1D): its input has a "
+        "mask of samples [3, 4], and it needs one number for each step; put a recurrent layer "
+        "before it, or the pooling inside a TimeDistributed");
+}
+
 TEST_CASE("cells have Keras's variables") {
   const Graph graph = build(model_of(
       "LSTM: {units: 3, return_sequences: true}, GRU: {units: 4, return_sequences: true}, "

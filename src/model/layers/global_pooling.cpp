@@ -1,4 +1,5 @@
 // GlobalAveragePooling and GlobalMaxPooling: the mean and the greatest element over all of space
+#include "model/arguments.h"
 #include "model/layers/masks.h"
 #include "model/layers/spatial.h"
 #include "ops/ops.h"
@@ -23,6 +24,12 @@ ValueId build_average_1d(Scope& scope, config::Reader& args, std::span<const Val
   if (mask == kNoValue) return build<1, ops::reduce_mean>(scope, args, inputs);
   GraphBuilder& b = scope.builder();
   read_extents(scope, args, inputs[0], 1);
+  if (b.shape(mask).size() != 2) {
+    fail_at(args.at(),
+            "{}: its input has a mask of samples {}, and it needs one number for each step; put a "
+            "recurrent layer before it, or the pooling inside a TimeDistributed",
+            args.what(), sample_shape(b.shape(mask)));
+  }
   const bool keepdims = args.get("keepdims", false);
   const ValueId sum = ops::reduce_sum(b, where(b, mask, inputs[0], 0), {1}, keepdims);
   const ValueId count = ops::reduce_sum(b, spread_mask(b, mask, inputs[0]), {1}, keepdims);

@@ -126,7 +126,8 @@ class Layer {
     add_variables(shape[2]);
     gates_ = from_input(x);
     if (const ValueId mask = scope_.mask(0); mask != kNoValue) {
-      mask_ = ops::reshape(b_, ops::transpose(b_, mask, {1, 0}), {steps_, batch_, 1});
+      const ValueId of_steps = ops::transpose(b_, any_inside(mask), {1, 0});
+      mask_ = ops::reshape(b_, of_steps, {steps_, batch_, 1});
       scope_.set_mask(options_.returns_sequences ? mask : kNoValue);
     }
     return run(drawn_factors("recurrent_dropout", options_.recurrent_dropout, 1, facts_.units));
@@ -161,6 +162,15 @@ class Layer {
     const ValueId both = ops::add(b_, part(0, 0, first), part(1, 0, first));
     facts_.recurrent_bias = ops::reshape(b_, part(1, first, rest), {1, 1, rest});
     bias_ = b_.add(ops::kConcatenate, {both, part(0, first, rest)}, {{"axis", std::int64_t{1}}});
+  }
+
+  /// A step counts where any position inside it does: [batch, steps].
+  ValueId any_inside(ValueId mask) {
+    std::vector<std::int64_t> inside;
+    for (std::size_t d = 2; d < b_.shape(mask).size(); ++d) {
+      inside.push_back(static_cast<std::int64_t>(d));
+    }
+    return inside.empty() ? mask : ops::reduce_max(b_, mask, inside, false);
   }
 
   /// What the input gives to all gates at all steps: [steps gates, batch, units].

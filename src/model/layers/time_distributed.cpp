@@ -1,4 +1,5 @@
-// y[.., t, ..] = layer(x[.., t, ..]), with the same variables for all t of dimension 1
+// y[.., t, ..] = layer(x[.., t, ..]), with the same variables for all t of dimension 1, and the
+// mask of step t
 #include <array>
 
 #include "model/arguments.h"
@@ -26,6 +27,22 @@ void check_inner(const config::Reader& args, const Inner& inner) {
   }
 }
 
+/// [batch, steps, ..] -> [batch steps, ..]
+ValueId merge_steps(GraphBuilder& b, ValueId x) {
+  const Shape& shape = b.shape(x);
+  Shape merged(shape.begin() + 1, shape.end());
+  merged[0] *= shape[0];
+  return ops::reshape(b, x, merged);
+}
+
+/// What of a step counts, where the mask says more than which steps do. A layer that takes masks as
+/// inputs of their own is given none, as in Keras.
+ValueId mask_of_steps(const Scope& scope, GraphBuilder& b, const Inner& inner) {
+  const ValueId mask = scope.mask(0);
+  const bool says_more = mask != kNoValue && b.shape(mask).size() > 2;
+  return says_more && inner.def->call_inputs.empty() ? merge_steps(b, mask) : kNoValue;
+}
+
 ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
   const Inner inner = read_inner(args, "layer");
@@ -35,16 +52,13 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
     fail_at(args.at(), "{} needs samples [steps, features..], not {}", args.what(),
             sample_shape(shape));
   }
-  const auto run = [&](ValueId x) {
-    return build_inner(scope, args, inner, inner.name, {x},
-                       [&](config::Reader& own, ValueId value) {
-                         return inner.def->build(scope, own, std::array{value});
-                       });
+  const auto run = [&](const Masked& x) {
+    return build_inner(scope, args, inner, inner.name, x, [&](config::Reader& own, ValueId value) {
+      return inner.def->build(scope, own, std::array{value});
+    });
   };
-  if (inner.def == &kDense) return run(inputs[0]);  // which treats all dimensions but the last so
-  Shape merged(shape.begin() + 1, shape.end());
-  merged[0] *= shape[0];
-  const ValueId y = run(ops::reshape(b, inputs[0], merged));
+  if (inner.def == &kDense) return run({inputs[0]});  // which treats all dimensions but the last so
+  const ValueId y = run({merge_steps(b, inputs[0]), mask_of_steps(scope, b, inner)});
   Shape result = b.shape(y);
   result[0] = shape[1];
   result.insert(result.begin(), shape[0]);
