@@ -23,6 +23,15 @@ ValueId mean_from(GraphBuilder& b, ValueId x, std::size_t first) {
   return rank <= first ? x : ops::reduce_mean(b, x, axes_from(first, rank), false);
 }
 
+/// The nearest whole number, between two the even one, as NumPy rounds.
+ValueId round_half_even(GraphBuilder& b, ValueId x) {
+  const ValueId up = b.add(ops::kFloor, {ops::shift(b, x, 0.5)});
+  const ValueId half = ops::scale(b, up, 0.5);
+  const ValueId up_is_even = b.add(ops::kEqual, {half, b.add(ops::kFloor, {half})});
+  const ValueId minus_down = b.add(ops::kFloor, {ops::shift(b, b.add(ops::kNegate, {x}), 0.5)});
+  return b.add(ops::kSelect, {up_is_even, up, b.add(ops::kNegate, {minus_down})});
+}
+
 /// The class of each sample as a whole float32 number: [batch], [batch, 1] or one-hot
 /// [batch, classes] -> [batch]. `classes` becomes their number where the shapes tell it.
 ValueId class_numbers(GraphBuilder& b, ValueId labels, ValueId predictions,
@@ -42,8 +51,7 @@ ValueId class_numbers(GraphBuilder& b, ValueId labels, ValueId predictions,
   if (is_sparse) classes = b.shape(predictions).back();
   const ValueId flat = shape.size() == 2 ? ops::reshape(b, labels, {shape[0]}) : labels;
   const ValueId number = ops::cast(b, flat, DType::kFloat32);
-  if (b.type(labels).dtype != DType::kFloat32) return number;
-  return ops::floor(b, ops::shift(b, number, 0.5));
+  return b.type(labels).dtype == DType::kFloat32 ? round_half_even(b, number) : number;
 }
 
 ValueId weights_of_classes(GraphBuilder& b, const config::ClassWeights& given, ValueId labels,

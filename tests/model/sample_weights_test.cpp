@@ -181,6 +181,11 @@ TEST_CASE("weights follow the class, sparse, in a column, one-hot or binary") {
   CHECK(class_weights(given, floats({3}, {2.9F, 1.2F, 0.1F}), three) == expected);
   CHECK(class_weights(given, floats({3, 4}, {0, 0, 0, 1, 0, 1, 0, 0, .4F, .3F, .3F, 0}), three) ==
         expected);
+  // Between two classes the even one, as in Keras 3.15.
+  CHECK(class_weights("{0: 1.5, 1: 2, 2: 3, 3: 5}",
+                      floats({7}, {.5F, 1.5F, 2.5F, .49999997F, 2.6F, -.5F, 1.2F}),
+                      floats({7, 4}, std::vector<float>(28, 0))) ==
+        std::vector<double>{1.5, 3, 3, 1.5, 5, 1.5, 2});
   const HostTensor one = floats({2, 1}, {0, 0});
   CHECK(class_weights("{1: 7}", host_tensor({2}, std::vector<std::int32_t>{1, 0}), one) ==
         std::vector<double>{7, 1});
