@@ -61,6 +61,12 @@ def pixels(rng, samples):
     return y, p / p.sum(axis=-1, keepdims=True)
 
 
+def fractions(rng, samples):
+    """Classes of pixels, some of them predicted by a number near them, and below 0."""
+    y = rng.integers(0, 3, (samples, 2, 3))
+    return y, np.where(rng.uniform(size=y.shape) < 0.5, y, rng.uniform(-0.9, 3, y.shape))
+
+
 def mask(rng, samples):
     """Whether a pixel belongs to the object, and how likely that is."""
     y = rng.integers(0, 2, (samples, 2, 3))
@@ -114,6 +120,7 @@ CASES = {
         one_hot,
         False,
     ),
+    "mean_iou_fractions": ("MeanIoU", {"num_classes": 3}, fractions, False),
     "iou": (
         "IoU",
         {"num_classes": 4, "target_class_ids": [1, 3], "sparse_y_pred": False},
@@ -136,6 +143,12 @@ CASES = {
         {"recall": 0.5, "num_thresholds": 11, "class_id": 2},
         labels,
         True,
+    ),
+    "precision_at_recall_last_class": (
+        "PrecisionAtRecall",
+        {"recall": 0.5, "num_thresholds": 11, "class_id": -1},
+        labels,
+        False,
     ),
     "recall_at_precision": ("RecallAtPrecision", {"precision": 0.6}, labels, True),
     "recall_at_precision_never": ("RecallAtPrecision", {"precision": 1.0}, logits, False),

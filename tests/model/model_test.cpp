@@ -194,9 +194,6 @@ TEST_CASE("loss and metrics are checked without data") {
         "give this one another 'name'");
   CHECK(check("{loss: mse, metrics: [{mae: {name: loss}}]}") ==
         "c.yaml:2:33: metric mae: the name 'loss' is taken; give it another 'name'");
-  CHECK(check("{loss: {CategoricalCrossentropy: {axis: 1}}}") ==
-        "c.yaml:2:50: loss CategoricalCrossentropy: axis 1 is not supported yet; leave it out for "
-        "the last dimension");
 }
 
 TEST_CASE("metrics are logged under the string given, or the name of the class") {

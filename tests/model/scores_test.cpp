@@ -241,6 +241,27 @@ TEST_CASE("Perplexity sums crossentropies of tokens, and counts tokens") {
   CHECK(padded.total == sum({.75, .5, .9}));
 }
 
+TEST_CASE("axis may name the last dimension by its number") {
+  const Data data = {floats({2, 3}, {0, 1, 0, 1, 0, 0}),
+                     floats({2, 3}, {.2F, .7F, .1F, .5F, .3F, .2F})};
+  for (const std::string name : {"CosineSimilarity", "BinaryCrossentropy",
+                                 "CategoricalCrossentropy", "CategoricalFocalCrossentropy"}) {
+    CHECK(loss(name + ": {axis: 1}", data) == loss(name, data));
+  }
+  CHECK_THROWS_WITH(loss("CategoricalCrossentropy: {axis: 2}", data),
+                    "c.yaml:1:33: loss CategoricalCrossentropy: axis 2 is not supported yet; leave "
+                    "it out for the last dimension, 1");
+  for (const std::string name :
+       {"CosineSimilarity", "CategoricalCrossentropy", "PearsonCorrelation"}) {
+    CHECK(metric(name + ": {axis: 1}", data) == metric(name + ": {}", data));
+    CHECK_THROWS_WITH(
+        metric(name + ": {axis: 0}", data),
+        (std::string("c.yaml:1:") + std::to_string(name.size() + 10) + ": metric " + name +
+         ": axis 0 is not supported yet; leave it out for the last dimension, 1")
+            .c_str());
+  }
+}
+
 TEST_CASE("Precision counts predictions, Recall labels") {
   const Data data = {floats({4, 2}, {0, 1, 1, 0, 2, 0, 0, 1}),
                      floats({4, 2}, {.2F, .9F, .5F, .7F, .51F, 0, 1, .3F})};
@@ -255,6 +276,11 @@ TEST_CASE("Precision counts predictions, Recall labels") {
   CHECK(metric("Precision: {thresholds: 1.0}", data) == Score{0, 0});
   CHECK(metric("Precision: {class_id: 0}", data, weights) == Score{2, 6});
   CHECK(metric("Recall: {class_id: 1}", data) == Score{1, 2});
+  CHECK(metric("Recall: {class_id: -1}", data) == Score{1, 2});
+  CHECK(metric("Precision: {class_id: -2}", data, weights) == Score{2, 6});
+  CHECK_THROWS_WITH(metric("Recall: {class_id: -3}", data),
+                    "c.yaml:1:1: metric Recall: class_id is -3, and the last dimension of the "
+                    "predictions is 2");
   CHECK_THROWS_WITH(metric("Recall: {class_id: 2}", data),
                     "c.yaml:1:1: metric Recall: class_id is 2, and the last dimension of the "
                     "predictions is 2");

@@ -1,5 +1,6 @@
 // l = -sum over the last dimension of (y / |y|) (p / |p|), lengths of at least epsilon
 #include "model/losses/crossentropy.h"
+#include "model/losses/last_axis.h"
 #include "ops/ops.h"
 
 namespace meshwork::losses {
@@ -14,10 +15,7 @@ ValueId normalized(GraphBuilder& b, ValueId x) {
 
 Compared compare(const Comparison& c) { return {ops::negate(c.b, cosine_similarity(c))}; }
 
-CompareFunction read(config::Reader& args) {
-  refuse_axis(args);
-  return compare;
-}
+CompareFunction read(config::Reader& args) { return along_last(args, compare); }
 
 }  // namespace
 

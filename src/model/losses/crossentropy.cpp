@@ -1,7 +1,7 @@
 // "crossentropy": binary, sparse or categorical, by the shapes of labels and predictions
 #include "model/losses/crossentropy.h"
 
-#include "model/arguments.h"
+#include "model/losses/last_axis.h"
 #include "ops/ops.h"
 
 namespace meshwork::losses {
@@ -46,21 +46,12 @@ ValueId log_probabilities(GraphBuilder& b, ValueId x, bool from_logits) {
   return ops::log(b, clip_probability(b, share));
 }
 
-void refuse_axis(config::Reader& args) {
-  const config::Value* axis = args.find("axis");
-  if (axis != nullptr && axis->as_integer("axis") != -1) {
-    fail_at(axis->at, "{}: axis {} is not supported yet; leave it out for the last dimension",
-            args.what(), axis->as_integer("axis"));
-  }
-}
-
 CompareFunction read_smoothed(config::Reader& args,
                               Compared (*compare)(const Comparison& c, bool from_logits,
                                                   double smoothing)) {
   const bool from_logits = args.get("from_logits", false);
   const double smoothing = args.get("label_smoothing", 0.0, config::between(0, 1));
-  refuse_axis(args);
-  return [=](const Comparison& c) { return compare(c, from_logits, smoothing); };
+  return along_last(args, [=](const Comparison& c) { return compare(c, from_logits, smoothing); });
 }
 
 const LossDef kCrossentropy{

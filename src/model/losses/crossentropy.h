@@ -28,10 +28,7 @@ Compared compare_classes(const Comparison& c, bool from_logits,
 /// The cosine of the angle between labels and predictions along the last dimension.
 ValueId cosine_similarity(const Comparison& c);
 
-/// The key `axis`, which must be the last dimension.
-void refuse_axis(config::Reader& args);
-
-/// A loss of the keys `from_logits` and `label_smoothing`, and `axis` as above.
+/// A loss of the keys `from_logits`, `label_smoothing` and `axis` (LastAxis).
 CompareFunction read_smoothed(config::Reader& args,
                               Compared (*compare)(const Comparison& c, bool from_logits,
                                                   double smoothing));

@@ -1,5 +1,6 @@
 // Crossentropies whose terms of probability p are multiplied by (1 - p)^gamma (Lin et al. 2017)
 #include "model/losses/crossentropy.h"
+#include "model/losses/last_axis.h"
 #include "ops/ops.h"
 
 namespace meshwork::losses {
@@ -59,19 +60,18 @@ Arguments read_arguments(config::Reader& args) {
   a.smoothing = args.get("label_smoothing", a.smoothing, config::between(0, 1));
   a.alpha = args.get("alpha", a.alpha, config::between(0, 1));
   a.gamma = args.get("gamma", a.gamma, config::at_least(0));
-  refuse_axis(args);
   return a;
 }
 
 CompareFunction read_binary(config::Reader& args) {
   Arguments a = read_arguments(args);
   a.balances = args.get("apply_class_balancing", a.balances);
-  return [a](const Comparison& c) { return compare_binary(c, a); };
+  return along_last(args, [a](const Comparison& c) { return compare_binary(c, a); });
 }
 
 CompareFunction read_categories(config::Reader& args) {
   const Arguments a = read_arguments(args);
-  return [a](const Comparison& c) { return compare_categories(c, a); };
+  return along_last(args, [a](const Comparison& c) { return compare_categories(c, a); });
 }
 
 }  // namespace

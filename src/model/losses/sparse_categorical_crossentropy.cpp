@@ -1,5 +1,6 @@
 // l = -ln p[y]; 0 for a label that is no class, as in Keras
 #include "model/losses/crossentropy.h"
+#include "model/losses/last_axis.h"
 #include "ops/ops.h"
 
 namespace meshwork::losses {
@@ -24,8 +25,8 @@ namespace {
 CompareFunction read(config::Reader& args) {
   const bool from_logits = args.get("from_logits", false);
   const auto ignored = args.get_integer("ignore_class");
-  refuse_axis(args);
-  return [=](const Comparison& c) { return compare_classes(c, from_logits, ignored); };
+  return along_last(args,
+                    [=](const Comparison& c) { return compare_classes(c, from_logits, ignored); });
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // PearsonCorrelation, mean((y - y') (p - p')) / (std y  std p), and ConcordanceCorrelation (Lin
 // 1989), 2 mean((y - y') (p - p')) / (var y + var p + (y' - p')^2).
 #include "model/losses/crossentropy.h"
+#include "model/losses/last_axis.h"
 #include "model/metrics/metric.h"
 #include "ops/ops.h"
 
@@ -29,24 +30,22 @@ Moments moments_of(const Comparison& c) {
 }
 
 CompareFunction read_pearson(config::Reader& args) {
-  losses::refuse_axis(args);
-  return [](const Comparison& c) {
+  return losses::along_last(args, [](const Comparison& c) {
     const Moments m = moments_of(c);
     const ValueId deviations =
         ops::multiply(c.b, ops::sqrt(c.b, m.label_variance), ops::sqrt(c.b, m.prediction_variance));
     return Compared{ops::divide(c.b, m.covariance, deviations)};
-  };
+  });
 }
 
 CompareFunction read_concordance(config::Reader& args) {
-  losses::refuse_axis(args);
-  return [](const Comparison& c) {
+  return losses::along_last(args, [](const Comparison& c) {
     const Moments m = moments_of(c);
     const ValueId variances = ops::add(c.b, m.label_variance, m.prediction_variance);
     const ValueId all = ops::add(c.b, variances, ops::square(c.b, m.mean_difference));
     return Compared{
         ops::divide(c.b, ops::scale(c.b, m.covariance, 2), ops::shift(c.b, all, losses::kEpsilon))};
-  };
+  });
 }
 
 }  // namespace

@@ -1,13 +1,14 @@
 // sum over the last dimension of (y / |y|) (p / |p|)
 #include "model/losses/crossentropy.h"
+#include "model/losses/last_axis.h"
 #include "model/metrics/metric.h"
 
 namespace meshwork::metrics {
 namespace {
 
 CompareFunction read(config::Reader& args) {
-  losses::refuse_axis(args);
-  return [](const Comparison& c) { return Compared{losses::cosine_similarity(c)}; };
+  return losses::along_last(
+      args, [](const Comparison& c) { return Compared{losses::cosine_similarity(c)}; });
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "model/arguments.h"
 #include "model/losses/crossentropy.h"
+#include "model/losses/last_axis.h"
 #include "model/metrics/metric.h"
 #include "model/sample_weights.h"
 #include "ops/ops.h"
@@ -20,19 +21,28 @@ struct Arguments {
   bool sparse_labels = true, sparse_predictions = true;
   std::optional<double> threshold = {};  ///< of predictions of two classes
   std::vector<std::int64_t> targets = {};
+  std::optional<losses::LastAxis> axis = {};  ///< of what is one number for each class
 };
+
+/// Towards zero, as a cast to whole numbers rounds.
+ValueId truncate(GraphBuilder& b, ValueId x) {
+  const ValueId size = b.add(ops::kFloor, {b.add(ops::kAbs, {x})});
+  const ValueId from_zero = b.add(ops::kGreaterEqual, {x, ops::constant(b, 0.0)});
+  return b.add(ops::kSelect, {from_zero, size, b.add(ops::kNegate, {size})});
+}
 
 /// Numbers of classes, as whole float32 numbers.
 ValueId class_numbers(GraphBuilder& b, ValueId x, bool sparse) {
   const auto axis = static_cast<std::int64_t>(b.shape(x).size()) - 1;
   const ValueId number = ops::cast(b, x, DType::kFloat32);
-  if (sparse) return ops::floor(b, number);
+  if (sparse) return truncate(b, number);
   return ops::cast(b, b.add(ops::kArgMax, {number}, {{"axis", axis}}), DType::kFloat32);
 }
 
 /// [classes, classes]: how many of the class of the row are taken for that of the column.
 ValueId count(const Comparison& c, ValueId weights, const Arguments& args) {
   GraphBuilder& b = c.b;
+  if (args.axis) args.axis->check(c);
   const ValueId labels = class_numbers(b, c.labels, args.sparse_labels);
   const ValueId predictions =
       args.threshold ? ops::greater_equal(b, c.predictions, ops::constant(b, *args.threshold))
@@ -89,8 +99,8 @@ Counting counting(const Arguments& args) {
 /// num_classes, ignore_class, sparse_y_pred, of class numbers sparse_y_true; all classes are
 /// targets.
 Arguments read_classes(config::Reader& args, bool one_hot) {
-  losses::refuse_axis(args);
   Arguments a;
+  a.axis = losses::LastAxis(args);
   a.classes = args.require_integer("num_classes", config::between(1, 4096));
   a.ignored = args.get_integer("ignore_class");
   a.sparse_labels = !one_hot && args.get("sparse_y_true", true);
