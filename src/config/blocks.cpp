@@ -1,20 +1,17 @@
 #include "config/blocks.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/nearest.h"
 
 namespace meshwork::config {
 namespace {
 
-/// Keys that every use of a block may have.
-constexpr std::array kReserved = {"if", "inputs", "name", "output_layout", "repeat", "trainable"};
-
 void add_parameter(BlockSpec& block, const std::string& name, const Value& fallback,
                    const Location& at) {
   const std::string what = fmt::format("block '{}'", block.name);
-  if (std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end()) {
+  constexpr auto& reserved = element_keys::kAll;
+  if (std::find(reserved.begin(), reserved.end(), name) != reserved.end()) {
     fail_at(at, "{}: a parameter cannot be called '{}', a key that every block has; rename it",
             what, name);
   }
@@ -115,7 +112,7 @@ Parameters bind_parameters(const BlockSpec& block, const Value& args, const Loca
   for (const Value::Entry& given : args.map) {
     if (std::find(known.begin(), known.end(), given.key) != known.end()) continue;
     std::vector<std::string> all = known;
-    all.insert(all.end(), kReserved.begin(), kReserved.end());
+    all.insert(all.end(), element_keys::kAll.begin(), element_keys::kAll.end());
     const bool near = !nearest(given.key, all).empty();
     fail_at(given.at, "block '{}' has no parameter '{}'{}", block.name, given.key,
             suggestion(given.key, near ? all : known));

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -9,6 +11,19 @@
 #include "config/value.h"
 
 namespace meshwork::config {
+
+/// Keys of any element of a list of layers: no parameter of a block can have such a name.
+namespace element_keys {
+inline constexpr const char* kIf = "if";
+inline constexpr const char* kInputs = "inputs";
+inline constexpr const char* kName = "name";
+inline constexpr const char* kOutputLayout = "output_layout";
+inline constexpr const char* kRematerialize = "rematerialize";
+inline constexpr const char* kRepeat = "repeat";
+inline constexpr const char* kTrainable = "trainable";
+inline constexpr std::array<std::string_view, 7> kAll{
+    kIf, kInputs, kName, kOutputLayout, kRematerialize, kRepeat, kTrainable};
+}  // namespace element_keys
 
 /// A named group of layers, as the section `blocks` describes it:
 ///

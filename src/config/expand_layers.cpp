@@ -106,14 +106,14 @@ class Expansion {
 
   void write_out_element(Value item, LayerList& list) {
     const bool has_arguments = item.is_map() && item.map.size() == 1 && item.map[0].value.is_map();
-    const Value repeat = has_arguments ? item.map[0].value.take("repeat") : Value{};
+    const Value repeat = has_arguments ? item.map[0].value.take(element_keys::kRepeat) : Value{};
     if (repeat.is_null()) {
       count_element(item);
       write_out_one(read_element(substitute(item, list.parameters), list, text_, 0), list);
       return;
     }
     const Value given = substitute(repeat, list.parameters);
-    const std::int64_t count = given.as_integer("repeat");
+    const std::int64_t count = given.as_integer(element_keys::kRepeat);
     if (count < 0) fail_at(given.at, "repeat is {}; give 0 or more", count);
     Parameters parameters = list.parameters;
     std::optional<std::string> base_name;

@@ -62,7 +62,7 @@ void take_layout(const std::string& key, const MeshSpec& mesh, LayerElement& ele
 void take_layouts(const ModelText& text, LayerElement& element) {
   if (text.blocks.contains(element.layer.name)) {
     // Whatever else ends in _layout is a parameter of the block.
-    take_layout("output_layout", text.mesh, element);
+    take_layout(element_keys::kOutputLayout, text.mesh, element);
     return;
   }
   for (const std::string& key : element.layer.args.keys()) {
@@ -84,18 +84,18 @@ LayerElement read_element(const Value& item, const LayerList& list, const ModelT
   element.layer = read_class(item, "a layer");
   element.index = index;
   Value& args = element.layer.args;
-  element.name = args.take("name");
-  if (!element.name.is_null()) element.name.as_string("name");
+  element.name = args.take(element_keys::kName);
+  if (!element.name.is_null()) element.name.as_string(element_keys::kName);
   if (element.layer.name == "Input") return element;
-  const Value condition = args.take("if");
-  element.left_out = !condition.is_null() && !condition.as_bool("if");
+  const Value condition = args.take(element_keys::kIf);
+  element.left_out = !condition.is_null() && !condition.as_bool(element_keys::kIf);
   if (element.layer.name != "use") {
-    const Value trainable = args.take("trainable");
-    element.trainable = trainable.is_null() || trainable.as_bool("trainable");
-    const Value again = args.take("rematerialize");
-    element.rematerialize = !again.is_null() && again.as_bool("rematerialize");
+    const Value trainable = args.take(element_keys::kTrainable);
+    element.trainable = trainable.is_null() || trainable.as_bool(element_keys::kTrainable);
+    const Value again = args.take(element_keys::kRematerialize);
+    element.rematerialize = !again.is_null() && again.as_bool(element_keys::kRematerialize);
   }
-  read_inputs(args.take("inputs"), list, element);
+  read_inputs(args.take(element_keys::kInputs), list, element);
   if (!element.left_out) take_layouts(text, element);
   return element;
 }

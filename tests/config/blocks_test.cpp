@@ -354,6 +354,8 @@ TEST_CASE("errors of the section blocks, used or not") {
         "rename it");
   CHECK(error("{b: {params: [if], layers: []}}").find("cannot be called 'if'") !=
         std::string::npos);
+  CHECK(error("{b: {params: {rematerialize: 1}, layers: []}}").find("'rematerialize', a key") !=
+        std::string::npos);
   CHECK(error("{b: {params: {index: 1}, layers: []}}").find("cannot be called 'index'") !=
         std::string::npos);
   CHECK(error("{b: {params: {2x: 1}, layers: []}}") ==
