@@ -59,10 +59,16 @@ Json call_arguments(const config::LayerSpec& spec) {
   return arguments;
 }
 
-Json inner_layer(const config::Value& value, const Json& dtype);
+/// What a layer hands on to those in it.
+struct HandedOn {
+  Json dtype = nullptr;  ///< null where they have the default
+  bool is_trained = true;
+};
 
-/// Of the layer itself. `dtype`: of the layers in it, null where they have the default.
-Json layer_arguments(const config::ClassSpec& layer, const Json& dtype) {
+Json inner_layer(const config::Value& value, const HandedOn& given);
+
+/// Of the layer itself.
+Json layer_arguments(const config::ClassSpec& layer, const HandedOn& given) {
   Json arguments = Json::object();
   for (const auto& [key, at, value] : layer.args.map) {
     if (is_call_argument(layer, key)) continue;
@@ -82,20 +88,35 @@ Json layer_arguments(const config::ClassSpec& layer, const Json& dtype) {
     } else if (is_class && is_activation) {
       arguments[key] = activation_of(value);
     } else if (key == "layer" || key == "backward_layer") {
-      arguments[key] = inner_layer(value, dtype);
+      arguments[key] = inner_layer(value, given);
     } else {
       arguments[key] = json_of(value);
     }
   }
+  // Keras writes the offset always, and reads no layer without it.
+  if (&config::look_up(layer_registry(), layer, "layer") == &layers::kRescaling) {
+    arguments.emplace("offset", 0.0);
+  }
   return arguments;
 }
 
+/// Keras's constructors let all but these cells train, whatever they say of their layer.
+void check_freezes_parts(const config::ClassSpec& layer, const LayerDef& def) {
+  if (def.parts.empty() || def.cell != nullptr) return;
+  config::fail_at(layer.at,
+                  "'{}' is not trained, and a .keras file has no word for that: Keras would train "
+                  "the layers in it; {}",
+                  layer.name, kKerasRemedy);
+}
+
 /// The layer that another is around.
-Json inner_layer(const config::Value& value, const Json& dtype) {
+Json inner_layer(const config::Value& value, const HandedOn& given) {
   const config::ClassSpec layer = config::read_class(value, "layer");
   const LayerDef& def = config::look_up(layer_registry(), layer, "layer");
-  Json arguments = layer_arguments(layer, dtype);
-  if (!dtype.is_null()) arguments["dtype"] = dtype;
+  Json arguments = layer_arguments(layer, given);
+  if (!given.dtype.is_null()) arguments["dtype"] = given.dtype;
+  if (!given.is_trained) arguments["trainable"] = false;
+  if (!arguments.value("trainable", true)) check_freezes_parts(layer, def);
   return object_of(def.module, def.exported_as.empty() ? def.names.front() : def.exported_as,
                    std::move(arguments));
 }
@@ -206,13 +227,17 @@ class Layers {
     Json arguments{{"name", name}};
     // Layers without variables have no word for it.
     const bool is_trained = spec.trainable && !freeze_.freezes_layer(spec.path);
-    if (!is_trained && with_variables_.contains(spec.path)) arguments["trainable"] = false;
-    Json dtype = nullptr;
+    const bool has_word = with_variables_.contains(spec.path);
+    if (!is_trained && has_word) {
+      check_freezes_parts(spec.layer, config::look_up(layer_registry(), spec.layer, "layer"));
+      arguments["trainable"] = false;
+    }
+    HandedOn given{.is_trained = is_trained || !has_word};
     if (config_.precision != config::Precision::kFloat32) {
       const std::string name = config::to_string(config_.precision);
-      arguments["dtype"] = dtype = object_of("keras", "DTypePolicy", {{"name", name}});
+      arguments["dtype"] = given.dtype = object_of("keras", "DTypePolicy", {{"name", name}});
     }
-    arguments.update(layer_arguments(spec.layer, dtype));
+    arguments.update(layer_arguments(spec.layer, given));
     return arguments;
   }
 

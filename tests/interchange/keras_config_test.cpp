@@ -143,6 +143,47 @@ TEST_CASE("blocks, shared layers, several inputs and outputs, and what is compil
   CHECK(compile.at("metrics").at("digit").at(1).at("config") == Json({{"k", 2}}));
 }
 
+TEST_CASE("a Rescaling says its offset, without which Keras reads none") {
+  const Json model = config_of(R"(
+model:
+  input: [6, 4]
+  layers:
+    - Rescaling: {name: a, scale: 2}
+    - Rescaling: {name: b, scale: 2, offset: null}
+    - Rescaling: {name: c, scale: 2, offset: 1}
+    - TimeDistributed: {name: d, layer: {Rescaling: {scale: 3}}}
+)");
+  CHECK(layer(model, "a").at("config").at("offset") == 0.0);
+  CHECK(layer(model, "b").at("config").at("offset") == 0.0);
+  CHECK(layer(model, "c").at("config").at("offset") == 1);
+  CHECK(layer(model, "d").at("config").at("layer").at("config").at("offset") == 0.0);
+}
+
+TEST_CASE("trainable: false is said to the layers in a wrapper, too") {
+  const Json model = config_of(R"(
+model:
+  input: [6, 4]
+  freeze: [c]
+  layers:
+    - Bidirectional:
+        name: a
+        trainable: false
+        layer: {LSTM: {units: 2, return_sequences: true}}
+        backward_layer: {GRU: {units: 2, return_sequences: true, go_backwards: true}}
+    - Bidirectional: {name: b, layer: {LSTM: {units: 2, return_sequences: true}}}
+    - TimeDistributed: {name: c, layer: {Dense: {units: 2}}}
+    - TimeDistributed: {name: d, layer: {Dense: {units: 2, trainable: false}}}
+)");
+  const auto inner = [&](const char* name, const char* key) {
+    return layer(model, name).at("config").at(key).at("config").value("trainable", true);
+  };
+  CHECK_FALSE(inner("a", "layer"));
+  CHECK_FALSE(inner("a", "backward_layer"));
+  CHECK(inner("b", "layer"));
+  CHECK_FALSE(inner("c", "layer"));
+  CHECK_FALSE(inner("d", "layer"));
+}
+
 TEST_CASE("what Keras has no words for is an error that names it") {
   const auto with = [](const std::string& layers) {
     return "model:\n  input: [6]\n  layers:\n" + layers;
@@ -154,6 +195,24 @@ TEST_CASE("what Keras has no words for is an error that names it") {
                  "    - Dense: {name: d, units: 4}\n") ==
         "2: c.yaml: 'freeze' matches the variable d/bias alone, and a .keras file can only freeze "
         "layers; export a .weights.h5, which holds the weights alone");
+  for (const std::string layer :
+       {"MultiHeadAttention: {name: a, num_heads: 2, key_dim: 2, inputs: [input, input]",
+        "GroupQueryAttention: {name: a, num_query_heads: 2, num_key_value_heads: 1, head_dim: 2, "
+        "inputs: [input, input]",
+        "TransformerEncoder: {name: a, num_heads: 2, intermediate_dim: 4",
+        "TransformerDecoder: {name: a, num_heads: 2, intermediate_dim: 4",
+        "TokenAndPositionEmbedding: {name: a, vocabulary_size: 9, sequence_length: 6, "
+        "embedding_dim: 4",
+        "TimeDistributed: {name: a, layer: {TransformerEncoder: {num_heads: 2, intermediate_dim: "
+        "4}}"}) {
+    const bool is_table = layer.starts_with("Token");
+    const std::string shape = is_table ? "[6]" : layer.starts_with("Time") ? "[2, 6, 4]" : "[6, 4]";
+    const std::string text = "model:\n  input: " + shape + "\n  layers:\n    - " + layer;
+    CHECK(error_of(text + "}\n") == "");
+    CHECK(error_of(text + ", trainable: false}\n")
+              .find("' is not trained, and a .keras file has no word for that: Keras would train "
+                    "the layers in it; export a .weights.h5") != std::string::npos);
+  }
   CHECK(error_of("blocks:\n  b: {layers: [{Dense: {name: d, units: 4}}]}\n" +
                  with("    - Dense: {name: b_d, units: 4}\n    - b: {name: b}\n")) ==
         "2: c.yaml:2:17: two layers would have the name 'b_d' in a .keras file; rename one, or "

@@ -30,9 +30,11 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 
 }  // namespace
 
-const LayerDef kTokenAndPositionEmbedding{.names = {"TokenAndPositionEmbedding"},
-                                          .build = build,
-                                          .takes_any_dtype = true,
-                                          .module = "keras_hub.layers"};
+const LayerDef kTokenAndPositionEmbedding{
+    .names = {"TokenAndPositionEmbedding"},
+    .build = build,
+    .takes_any_dtype = true,
+    .parts = {{"token_embedding", "token_embedding"}, {"position_embedding", "position_embedding"}},
+    .module = "keras_hub.layers"};
 
 }  // namespace meshwork::layers
