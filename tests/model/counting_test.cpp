@@ -86,7 +86,7 @@ TEST_CASE("metrics that count are Keras's") {
     const double expected = to_doubles(read_npz(npz, "result"))[0];
     CHECK(result(metric_of(text.str()), npz) == doctest::Approx(expected).epsilon(2e-6));
   }
-  CHECK(cases >= 39);
+  CHECK(cases >= 42);
 }
 
 TEST_CASE("metrics that count refuse what gives no number") {
@@ -99,6 +99,11 @@ TEST_CASE("metrics that count refuse what gives no number") {
   CHECK(failure("AUC: {multi_label: true}", {2, 3, 4}) ==
         "c.yaml:1:1: metric AUC: multi_label is for predictions [labels] of each sample, not "
         "[3, 4]");
+  CHECK_THROWS_WITH(metric_of("AUC: {thresholds: 0.5}"),
+                    "c.yaml:1:19: metric AUC: thresholds must be a list of up to 1000 numbers "
+                    "between 0 and 1");
+  CHECK_THROWS_WITH(metric_of("AUC: {thresholds: [0.5, 1.5]}"),
+                    "c.yaml:1:25: metric AUC: a threshold is 1.5, not between 0 and 1");
   CHECK_THROWS_WITH(metric_of("AUC: {curve: RoC}"),
                     "c.yaml:1:14: metric AUC: curve 'RoC' is unknown; nearest: 'ROC'");
   CHECK_THROWS_WITH(metric_of("IoU: {num_classes: 3, target_class_ids: [0, 3]}"),

@@ -262,6 +262,26 @@ TEST_CASE("axis may name the last dimension by its number") {
   }
 }
 
+TEST_CASE("top_k leaves Precision and Recall the greatest predictions") {
+  const Data data = {floats({4, 4}, {0, 1, 0, 1, 1, 0, 0, 1, 0, 0, 1, 0, 1, 1, 0, 0}),
+                     floats({4, 4}, {.2F, .7F, .7F, .7F, .1F, .4F, .3F, .2F, .5F, .9F, .5F, .1F,
+                                     .6F, .3F, .8F, .3F})};
+  const HostTensor weights = floats({4}, {1, 2, 4, 8});
+  // By Keras 3.15.
+  CHECK(metric("Precision: {top_k: 1}", data) == Score{1, 4});
+  CHECK(metric("Precision: {top_k: 2}", data) == Score{2, 8});
+  CHECK(metric("Precision: {top_k: 2}", data, weights) == Score{9, 30});
+  CHECK(metric("Precision: {top_k: 2, thresholds: 0.45}", data) == Score{2, 6});
+  CHECK(metric("Precision: {top_k: 2, class_id: 1}", data) == Score{1, 3});
+  CHECK(metric("Precision: {top_k: 3, class_id: -1}", data, weights) == Score{3, 3});
+  CHECK(metric("Recall: {top_k: 2}", data) == Score{2, 7});
+  CHECK(metric("Recall: {top_k: 2}", data, weights) == Score{9, 26});
+  CHECK(metric("Recall: {top_k: 2, class_id: 1}", data, weights) == Score{1, 9});
+  CHECK_THROWS_WITH(metric("Recall: {top_k: 5}", data),
+                    "c.yaml:1:1: metric Recall: top_k is 5, and the last dimension of the "
+                    "predictions is 4");
+}
+
 TEST_CASE("Precision counts predictions, Recall labels") {
   const Data data = {floats({4, 2}, {0, 1, 1, 0, 2, 0, 0, 1}),
                      floats({4, 2}, {.2F, .9F, .5F, .7F, .51F, 0, 1, .3F})};

@@ -1,7 +1,7 @@
 // The area under a curve through num_thresholds points, each from what of the predictions is above
-// a threshold i / (num_thresholds - 1): of a ROC curve recall over the share of negatives that are
-// taken for positives, of a PR curve precision over recall (interpolated as by Davis and Goadrich
-// 2006).
+// a threshold i / (num_thresholds - 1), or one of `thresholds`, 0 and 1: of a ROC curve recall over
+// the share of negatives that are taken for positives, of a PR curve precision over recall
+// (interpolated as by Davis and Goadrich 2006).
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -18,7 +18,7 @@ enum class Curve { kRoc, kPr };
 enum class Heights { kInterpolation, kMinoring, kMajoring };
 
 struct Arguments {
-  std::int64_t thresholds = 200;
+  Thresholds thresholds = {};
   Curve curve = Curve::kRoc;
   Heights heights = Heights::kInterpolation;
   bool multi_label = false;  ///< the mean of the areas of the labels, [batch, labels]
@@ -74,7 +74,7 @@ double area_of(std::span<const double> counts, const Arguments& args) {
 }
 
 double mean_area(std::span<const double> counts, const Arguments& args) {
-  const auto size = static_cast<std::size_t>(2 * args.thresholds);
+  const auto size = static_cast<std::size_t>(2 * args.thresholds.count);
   double sum = 0;
   for (std::size_t at = 0; at < counts.size(); at += size) {
     sum += area_of(counts.subspan(at, size), args);
@@ -83,9 +83,9 @@ double mean_area(std::span<const double> counts, const Arguments& args) {
 }
 
 Counting read(config::Reader& args) {
-  refuse_arguments(args, {"thresholds", "label_weights"});
+  refuse_arguments(args, {"label_weights"});
   Arguments a;
-  a.thresholds = args.get("num_thresholds", a.thresholds, config::between(2, 100'000));
+  a.thresholds = read_thresholds(args);
   a.curve = args.choose<Curve>("curve", a.curve, {{"ROC", Curve::kRoc}, {"PR", Curve::kPr}});
   a.heights = args.choose<Heights>("summation_method", a.heights,
                                    {{"interpolation", Heights::kInterpolation},

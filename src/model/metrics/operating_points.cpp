@@ -39,8 +39,7 @@ double best(std::span<const double> counts, Rate wanted, Rate bounded, double bo
 
 Counting read(config::Reader& args, Rate wanted, Rate bounded, const char* key) {
   const double bound = args.require_real(key, config::between(0, 1));
-  const std::int64_t thresholds =
-      args.get("num_thresholds", std::int64_t{200}, config::between(2, 100'000));
+  const Thresholds thresholds{.count = read_count(args)};
   const auto class_id = read_class_id(args);
   return {[=](const Comparison& c, ValueId weights) {
             return count_by_threshold(c, match_class(c, class_id), weights, thresholds);

@@ -7,12 +7,23 @@
 
 namespace meshwork::metrics {
 
-/// Counts predictions within [0, 1], true ones and others, between the thresholds i / (thresholds -
-/// 1): [thresholds, 2] weights of true and of other labels, of which those above threshold i are
-/// from place i on. `by_label`: of [batch, labels] for each label by itself, [labels * thresholds,
-/// 2].
+/// From 0 to 1, `count` of them.
+struct Thresholds {
+  std::int64_t count = 200;
+  std::vector<double> between = {};  ///< in order; empty: they are i / (count - 1)
+};
+
+/// The key `num_thresholds`.
+std::int64_t read_count(config::Reader& args);
+
+/// The key `thresholds`, a list of those between 0 and 1, or `num_thresholds`.
+Thresholds read_thresholds(config::Reader& args);
+
+/// Counts predictions within [0, 1], true ones and others, between thresholds: [thresholds, 2]
+/// weights of true and of other labels, of which those above threshold i are from place i on.
+/// `by_label`: of [batch, labels] for each label by itself, [labels * thresholds, 2].
 ValueId count_by_threshold(const Comparison& c, Matched matched, ValueId weights,
-                           std::int64_t thresholds, bool by_label = false);
+                           const Thresholds& thresholds, bool by_label = false);
 
 /// Of what is above a threshold.
 struct Point {
