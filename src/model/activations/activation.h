@@ -34,6 +34,9 @@ const std::vector<const ActivationDef*>& activation_registry();
 /// Reads `relu` or `leaky_relu: {negative_slope: 0.1}`; nullptr is linear, as None in Keras.
 Activation read_activation(const config::Value* spec);
 
+/// The key of a layer; `fallback` where it is absent, linear where it is null.
+Activation read_activation(config::Reader& args, std::string_view key, const char* fallback);
+
 namespace activations {
 extern const ActivationDef kCelu;
 extern const ActivationDef kElu;

@@ -17,4 +17,9 @@ ValueId keep_above(GraphBuilder& b, ValueId x, double bound, double otherwise) {
   return ops::select(b, above, x, ops::constant_like(b, otherwise, x));
 }
 
+ValueId leaky_relu(GraphBuilder& b, ValueId x, double slope) {
+  const ValueId positive = b.add(ops::kGreaterEqual, {x, ops::constant_like(b, 0.0, x)});
+  return b.add(ops::kSelect, {positive, x, ops::scale(b, x, slope)});
+}
+
 }  // namespace meshwork::activations

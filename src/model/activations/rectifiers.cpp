@@ -12,12 +12,6 @@ ValueId relu6(GraphBuilder& b, ValueId x) {
   return b.add(ops::kMinimum, {relu(b, x), ops::constant_like(b, 6.0, x)});
 }
 
-// x where x >= 0, else slope x
-ValueId leaky_relu(GraphBuilder& b, ValueId x, double slope) {
-  const ValueId positive = ops::greater_equal(b, x, ops::constant_like(b, 0.0, x));
-  return ops::select(b, positive, x, ops::scale(b, x, slope));
-}
-
 struct ReluArguments {
   double slope = 0.0;
   std::optional<double> most;

@@ -2,6 +2,7 @@
 
 #include "config/lookup.h"
 #include "model/activations/activation.h"
+#include "model/arguments.h"
 
 namespace meshwork {
 namespace {
@@ -45,6 +46,13 @@ Activation read_activation(const config::Value* spec) {
   const config::ClassSpec activation = config::read_class(*spec, "activation");
   refuse_layer(activation);
   return config::read_named(activation_registry(), activation, "activation");
+}
+
+Activation read_activation(config::Reader& args, std::string_view key, const char* fallback) {
+  if (is_null(args, key)) return read_activation(nullptr);
+  const config::Value word = config::Value::of_text(fallback, args.at());
+  const config::Value* const given = args.find(key);
+  return read_activation(given == nullptr ? &word : given);
 }
 
 }  // namespace meshwork

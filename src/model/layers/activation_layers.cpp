@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "model/activations/activation.h"
+#include "model/activations/parts.h"
 #include "model/arguments.h"
 #include "model/layers/layer.h"
 #include "ops/ops.h"
@@ -10,13 +11,10 @@ namespace meshwork::layers {
 namespace {
 
 ValueId build_leaky_relu(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
-  GraphBuilder& b = scope.builder();
   const double given =
       args.get("negative_slope", 0.3, config::at_least(0));  // the activation's default is 0.2
   const double slope = args.get("alpha", given, config::at_least(0));  // its name in Keras 2
-  const ValueId positive =
-      b.add(ops::kGreaterEqual, {inputs[0], ops::constant_like(b, 0.0, inputs[0])});
-  return b.add(ops::kSelect, {positive, inputs[0], ops::scale(b, inputs[0], slope)});
+  return activations::leaky_relu(scope.builder(), inputs[0], slope);
 }
 
 template <const ActivationDef& activation>

@@ -31,10 +31,7 @@ Arguments read_arguments(config::Reader& args) {
   result.experts = args.require_integer("num_experts", config::at_least(1));
   result.top_k = args.get("top_k", std::int64_t{2}, config::at_least(1));
   result.units = args.require_integer("intermediate_dim", config::at_least(1));
-  const config::Value silu = config::Value::of_text("silu", args.at());
-  const config::Value* activation = args.find("activation");
-  const bool is_default = activation == nullptr && !is_null(args, "activation");
-  result.activation = read_activation(is_default ? &silu : activation);
+  result.activation = read_activation(args, "activation", "silu");
   result.is_gated = args.get("use_gate", true);
   result.normalizes = args.get("norm_top_k_prob", true);
   result.capacity_factor = args.get_real("capacity_factor", config::more_than(0));

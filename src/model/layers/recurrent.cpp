@@ -37,11 +37,8 @@ ValueId rows(GraphBuilder& b, ValueId x, std::int64_t first, std::int64_t count)
 }
 
 Activation read_cell_activation(config::Reader& args, std::string_view key, const char* fallback) {
-  const config::Value word = config::Value::of_text(fallback);
-  const config::Value* const given = args.find(key);
-  const bool is_none = given == nullptr && is_null(args, key);
-  const Activation activation = read_activation(given == nullptr && !is_none ? &word : given);
-  return [activation, at = args.at(), what = args.what(), key](GraphBuilder& b, ValueId x) {
+  return [activation = read_activation(args, key, fallback), at = args.at(), what = args.what(),
+          key](GraphBuilder& b, ValueId x) {
     const ValueId y = activation(b, x);
     if (b.shape(y) == b.shape(x)) return y;
     config::fail_at(at, "{}: {} may not change the number of units", what, key);
