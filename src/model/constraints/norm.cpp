@@ -4,14 +4,10 @@
 #include <optional>
 
 #include "model/arguments.h"
+#include "model/epsilon.h"
 #include "ops/ops.h"
 
 namespace meshwork::constraints {
-namespace {
-
-constexpr double kEpsilon = 1e-7;  // keras.config.epsilon()
-
-}  // namespace
 
 Constraint read_norm(config::Reader& args, WantedNorm wanted) {
   const bool takes_all = is_null(args, "axis");

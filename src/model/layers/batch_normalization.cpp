@@ -2,6 +2,7 @@
 // the statistics of the global batch and moves the averages that inference uses towards them:
 // moving = momentum moving + (1 - momentum) batch.
 #include "model/arguments.h"
+#include "model/epsilon.h"
 #include "model/layers/masks.h"
 #include "model/layers/normalization.h"
 #include "ops/channels.h"
@@ -38,7 +39,6 @@ Statistics batch_statistics(GraphBuilder& b, ValueId x, std::int64_t axis) {
 
 /// The same over the positions that count, as Keras has them: divided by their number and epsilon.
 Statistics masked_statistics(GraphBuilder& b, ValueId x, std::int64_t axis, ValueId mask) {
-  constexpr double kEpsilon = 1e-7;
   const Shape shape = b.shape(x);
   std::vector<std::int64_t> others;
   for (std::int64_t d = 0; d < static_cast<std::int64_t>(shape.size()); ++d) {

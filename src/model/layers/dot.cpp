@@ -3,13 +3,13 @@
 #include <array>
 
 #include "model/arguments.h"
+#include "model/epsilon.h"
 #include "model/layers/layer.h"
+#include "model/unit_length.h"
 #include "ops/ops.h"
 
 namespace meshwork::layers {
 namespace {
-
-constexpr double kLeastSquare = 1e-14;  // Keras divides by no less than 1e-7
 
 /// The dimension of each input that is summed over.
 std::array<std::int64_t, 2> read_both(config::Reader& args, const GraphBuilder& b,
@@ -42,12 +42,6 @@ std::string names(std::size_t rank, std::int64_t axis, char letter, std::string&
   return all;
 }
 
-ValueId normalized(GraphBuilder& b, ValueId x, std::int64_t axis) {
-  const ValueId sum = ops::reduce_sum(b, ops::square(b, x), {axis}, true);
-  const ValueId square = ops::maximum(b, sum, ops::constant_like(b, kLeastSquare, x));
-  return ops::divide(b, x, ops::sqrt(b, square));
-}
-
 ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
   std::array<ValueId, 2> x{inputs[0], inputs[1]};
@@ -58,7 +52,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
             sample_shape(left), sample_shape(right), axes[0], axes[1]);
   }
   if (args.get("normalize", false)) {
-    for (std::size_t i = 0; i < 2; ++i) x[i] = normalized(b, x[i], axes[i]);
+    for (std::size_t i = 0; i < 2; ++i) x[i] = to_unit_length(b, x[i], {axes[i]}, kEpsilon);
   }
   std::string result = "batch";
   const std::string first = names(left.size(), axes[0], 'x', result);

@@ -1,20 +1,17 @@
 // y = x / |x|, the length over `axis`; 0 stays 0
 #include "model/arguments.h"
 #include "model/layers/layer.h"
-#include "ops/ops.h"
+#include "model/unit_length.h"
 
 namespace meshwork::layers {
 namespace {
 
-constexpr double kLeastSquare = 1e-24;  // Keras divides by no less than 1e-12
+constexpr double kLeast = 1e-12;  // Keras divides by no less
 
 ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
-  const ValueId x = inputs[0];
-  const auto axes = read_axes(args.find("axis"), -1, b.shape(x).size());
-  const ValueId sum = ops::reduce_sum(b, ops::square(b, x), axes, true);
-  const ValueId square = ops::maximum(b, sum, ops::constant(b, kLeastSquare));
-  return ops::divide(b, x, ops::sqrt(b, square));
+  const auto axes = read_axes(args.find("axis"), -1, b.shape(inputs[0]).size());
+  return to_unit_length(b, inputs[0], axes, kLeast);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // "crossentropy": binary, sparse or categorical, by the shapes of labels and predictions
 #include "model/losses/crossentropy.h"
+#include "model/epsilon.h"
 
 #include "model/losses/last_axis.h"
 #include "ops/ops.h"

@@ -5,9 +5,6 @@
 
 namespace meshwork::losses {
 
-/// Keras's backend epsilon.
-constexpr double kEpsilon = 1e-7;
-
 /// x within [epsilon, 1 - epsilon].
 ValueId clip_probability(GraphBuilder& b, ValueId x);
 
@@ -24,9 +21,6 @@ ValueId log_probabilities(GraphBuilder& b, ValueId x, bool from_logits);
 /// -ln p[y] of class numbers y; `ignored` stands for no class, and does not count.
 Compared compare_classes(const Comparison& c, bool from_logits,
                          std::optional<std::int64_t> ignored);
-
-/// The cosine of the angle between labels and predictions along the last dimension.
-ValueId cosine_similarity(const Comparison& c);
 
 /// A loss of the keys `from_logits`, `label_smoothing` and `axis` (LastAxis).
 CompareFunction read_smoothed(config::Reader& args,

@@ -1,5 +1,6 @@
 // l = sum over the last dimension of y ln(y / p), with y and p within [epsilon, 1]
-#include "model/losses/crossentropy.h"
+#include "model/epsilon.h"
+#include "model/losses/loss.h"
 #include "ops/ops.h"
 
 namespace meshwork::losses {

@@ -1,5 +1,6 @@
 // l = 100 times the mean over the last dimension of |y - p| / max(|y|, epsilon)
-#include "model/losses/crossentropy.h"
+#include "model/epsilon.h"
+#include "model/losses/loss.h"
 #include "ops/ops.h"
 
 namespace meshwork::losses {

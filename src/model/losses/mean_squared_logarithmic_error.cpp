@@ -1,5 +1,6 @@
 // l = mean over the last dimension of (ln(1 + p) - ln(1 + y))^2, p and y of at least epsilon
-#include "model/losses/crossentropy.h"
+#include "model/epsilon.h"
+#include "model/losses/loss.h"
 #include "ops/ops.h"
 
 namespace meshwork::losses {

@@ -5,7 +5,8 @@
 #include <optional>
 
 #include "model/arguments.h"
-#include "model/losses/crossentropy.h"
+#include "model/epsilon.h"
+#include "model/losses/loss.h"
 #include "ops/ops.h"
 
 namespace meshwork::losses {

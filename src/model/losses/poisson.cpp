@@ -1,5 +1,6 @@
 // l = mean over the last dimension of p - y ln(p + epsilon)
-#include "model/losses/crossentropy.h"
+#include "model/epsilon.h"
+#include "model/losses/loss.h"
 #include "ops/ops.h"
 
 namespace meshwork::losses {

@@ -1,7 +1,7 @@
 // Of labels y and predictions p along the last dimension, with means y', p' and variances:
 // PearsonCorrelation, mean((y - y') (p - p')) / (std y  std p), and ConcordanceCorrelation (Lin
 // 1989), 2 mean((y - y') (p - p')) / (var y + var p + (y' - p')^2).
-#include "model/losses/crossentropy.h"
+#include "model/epsilon.h"
 #include "model/losses/last_axis.h"
 #include "model/metrics/metric.h"
 #include "ops/ops.h"
@@ -44,7 +44,7 @@ CompareFunction read_concordance(config::Reader& args) {
     const ValueId variances = ops::add(c.b, m.label_variance, m.prediction_variance);
     const ValueId all = ops::add(c.b, variances, ops::square(c.b, m.mean_difference));
     return Compared{
-        ops::divide(c.b, ops::scale(c.b, m.covariance, 2), ops::shift(c.b, all, losses::kEpsilon))};
+        ops::divide(c.b, ops::scale(c.b, m.covariance, 2), ops::shift(c.b, all, kEpsilon))};
   });
 }
 

@@ -1,5 +1,5 @@
 // sum over the last dimension of (y / |y|) (p / |p|)
-#include "model/losses/crossentropy.h"
+#include "model/losses/cosine_similarity.h"
 #include "model/losses/last_axis.h"
 #include "model/metrics/metric.h"
 

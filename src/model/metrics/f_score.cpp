@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "model/arguments.h"
-#include "model/losses/crossentropy.h"
+#include "model/epsilon.h"
 #include "model/metrics/metric.h"
 #include "model/sample_weights.h"
 #include "ops/ops.h"
@@ -51,10 +51,9 @@ ValueId count(const Comparison& c, ValueId weights, const Arguments& args) {
 }
 
 double score(double hits, double false_positives, double misses, double beta) {
-  const double precision = hits / (hits + false_positives + losses::kEpsilon);
-  const double recall = hits / (hits + misses + losses::kEpsilon);
-  return (1 + beta * beta) * precision * recall /
-         (beta * beta * precision + recall + losses::kEpsilon);
+  const double precision = hits / (hits + false_positives + kEpsilon);
+  const double recall = hits / (hits + misses + kEpsilon);
+  return (1 + beta * beta) * precision * recall / (beta * beta * precision + recall + kEpsilon);
 }
 
 double result(std::span<const double> counts, const Arguments& args) {
@@ -74,7 +73,7 @@ double result(std::span<const double> counts, const Arguments& args) {
     case Average::kMicro:
       return score(all_hits, all_wrong, all_misses, args.beta);
     case Average::kWeighted:
-      return weighted / (all_hits + all_misses + losses::kEpsilon);
+      return weighted / (all_hits + all_misses + kEpsilon);
     default:
       return sum / static_cast<double>(labels);
   }

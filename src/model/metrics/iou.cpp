@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "model/arguments.h"
-#include "model/losses/crossentropy.h"
+#include "model/epsilon.h"
 #include "model/losses/last_axis.h"
 #include "model/metrics/metric.h"
 #include "model/sample_weights.h"
@@ -85,7 +85,7 @@ double result(std::span<const double> counts, const Arguments& args) {
     const double hits = counts[i * classes + i];
     const double either = row + column - hits;
     if (either == 0) continue;
-    sum += hits / (either + losses::kEpsilon);
+    sum += hits / (either + kEpsilon);
     ++there;
   }
   return there == 0 ? 0 : sum / there;

@@ -1,23 +1,16 @@
 // factor * the mean of |r_i r_j| over all pairs of rows r, or of columns, of length 1
+#include "model/epsilon.h"
 #include "model/losses/loss.h"
 #include "model/regularizers/regularizer.h"
+#include "model/unit_length.h"
 #include "ops/ops.h"
 
 namespace meshwork::regularizers {
 namespace {
 
-constexpr double kLeastLength = 1e-7;  // Keras divides by no less
-
-/// All of one length along `axis`.
-ValueId normalized(GraphBuilder& b, ValueId w, std::int64_t axis) {
-  const ValueId square = ops::reduce_sum(b, ops::square(b, w), {axis}, true);
-  const ValueId least = ops::constant(b, kLeastLength * kLeastLength);
-  return ops::divide(b, w, ops::sqrt(b, ops::maximum(b, square, least)));
-}
-
 ValueId penalty(GraphBuilder& b, ValueId w, bool rows, double factor) {
   const std::int64_t size = b.shape(w)[rows ? 0 : 1];
-  const ValueId unit = normalized(b, w, rows ? 1 : 0);
+  const ValueId unit = to_unit_length(b, w, {rows ? 1 : 0}, kEpsilon);
   const ValueId products = ops::einsum(b, unit, unit, rows ? "i k,j k->i j" : "k i,k j->i j");
   const ValueId itself =
       b.add(ops::kIdentityMatrix, {}, {{"gain", 1.0}, {"shape", Shape{size, size}}});
