@@ -159,7 +159,7 @@ TEST_CASE("regularizers are for variables that the layer has, or would have") {
         "c.yaml:3:18: layer 're_lu' (ReLU): 'kernel_regularizer': it has no variable 'kernel'");
   CHECK(layers_error(
             "[6]", "Dense: {units: 2, kernel_regularizer: {OrthogonalRegularizer: {mode: row}}}") ==
-        "c.yaml:3:74: regularizer OrthogonalRegularizer: mode is 'row'; give rows or columns");
+        "c.yaml:3:81: regularizer OrthogonalRegularizer: mode 'row' is unknown; nearest: 'rows'");
   CHECK(build_error("model: {input: [6], layers: [Dense: {units: 2, bias_regularizer: "
                     "OrthogonalRegularizer}]}\ncompile: {optimizer: sgd, loss: mse}",
                     Mode::kTrain, {{"y", DType::kFloat32, {2}}}) ==

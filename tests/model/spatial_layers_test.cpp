@@ -352,8 +352,8 @@ TEST_CASE("arguments of the other layers") {
   CHECK(layer_error("[8, 6]", "LeakyReLU: {negative_slope: -0.5}") ==
         "c.yaml:4:35: layer 'leaky_re_lu' (LeakyReLU): negative_slope is -0.5; give 0 or more");
   CHECK(layer_error("[8, 6, 1]", "UpSampling2D: {interpolation: lanczos3}") ==
-        "c.yaml:4:37: layer 'up_sampling2d' (UpSampling2D): interpolation is 'lanczos3'; give "
-        "nearest, bilinear or bicubic");
+        "c.yaml:4:37: layer 'up_sampling2d' (UpSampling2D): interpolation 'lanczos3' is "
+        "unknown; known: 'nearest', 'bilinear', 'bicubic'");
   CHECK(layer_error("[8, 6, 1]", "ZeroPadding2D: {padding: [1, 2, 3]}") ==
         "c.yaml:4:32: layer 'zero_padding2d' (ZeroPadding2D): padding has 3 entries; give one "
         "number, 2 numbers, or 2 pairs");

@@ -17,12 +17,9 @@ ValueId channels_last(GraphBuilder& b, ValueId x) {
 
 ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
-  const std::string format = args.get("data_format", "channels_last");
-  if (format != "channels_last" && format != "channels_first") {
-    fail_at(args.at(), "{}: data_format is '{}'; give channels_last or channels_first", args.what(),
-            format);
-  }
-  const ValueId x = format == "channels_first" ? channels_last(b, inputs[0]) : inputs[0];
+  const bool are_first =
+      args.choose("data_format", false, {{"channels_last", false}, {"channels_first", true}});
+  const ValueId x = are_first ? channels_last(b, inputs[0]) : inputs[0];
   const Shape shape = b.shape(x);
   const Shape sample(shape.begin() + 1, shape.end());
   return ops::reshape(b, x, {shape[0], num_elements(sample)});

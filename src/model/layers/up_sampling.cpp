@@ -136,13 +136,11 @@ ValueId build_images(Scope& scope, config::Reader& args, std::span<const ValueId
   GraphBuilder& b = scope.builder();
   const Shape extents = read_extents(scope, args, inputs[0], 2);
   const Shape size = read_numbers(args, "size", 2, 2);
-  const config::Value* given = args.find("interpolation");
-  const std::string name = given == nullptr ? "nearest" : given->as_string("interpolation");
-  if (name == "nearest") return repeat(b, inputs[0], extents, size);
-  if (name == "bilinear") return interpolate(b, inputs[0], extents, size, kLinear);
-  if (name == "bicubic") return interpolate(b, inputs[0], extents, size, kCubic);
-  fail_at(given->at, "{}: interpolation is '{}'; give nearest, bilinear or bicubic", args.what(),
-          name);
+  const auto* const way = args.choose<const Interpolation*>(
+      "interpolation", nullptr,
+      {{"nearest", nullptr}, {"bilinear", &kLinear}, {"bicubic", &kCubic}});
+  return way == nullptr ? repeat(b, inputs[0], extents, size)
+                        : interpolate(b, inputs[0], extents, size, *way);
 }
 
 }  // namespace

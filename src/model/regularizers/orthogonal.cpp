@@ -21,16 +21,13 @@ ValueId penalty(GraphBuilder& b, ValueId w, bool rows, double factor) {
 
 Regularizer read(config::Reader& args) {
   const double factor = args.get("factor", 0.01, config::at_least(0));
-  const std::string mode = args.get("mode", "rows");
-  if (mode != "rows" && mode != "columns") {
-    fail_at(args.at(), "{}: mode is '{}'; give rows or columns", args.what(), mode);
-  }
+  const bool rows = args.choose("mode", true, {{"rows", true}, {"columns", false}});
   return [=, at = args.at(), what = args.what()](GraphBuilder& b, ValueId w) {
     if (b.shape(w).size() != 2) {
       fail_at(at, "{}: it is for a variable of two dimensions, not {}", what,
               to_string(b.shape(w)));
     }
-    return penalty(b, w, mode == "rows", factor);
+    return penalty(b, w, rows, factor);
   };
 }
 
