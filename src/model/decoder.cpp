@@ -4,7 +4,8 @@
 
 #include "base/check.h"
 #include "base/names.h"
-#include "config/lookup.h"
+#include "config/value.h"
+#include "model/count_along.h"
 #include "model/layer_graph.h"
 #include "model/losses/loss.h"
 #include "model/narrow_weights.h"
@@ -48,10 +49,7 @@ const config::InputSpec& tokens_input(const config::ModelSpec& model) {
 /// float32 [batch, tokens]: start + 0, 1, ..
 ValueId places_from(GraphBuilder& b, ValueId start, std::int64_t batch, std::int64_t tokens) {
   const ValueId first = ops::reshape(b, ops::cast(b, start, DType::kFloat32), {batch, 1});
-  const ValueId next =
-      b.add(ops::kIota, {},
-            {{"dim", std::int64_t{1}}, {"dtype", "float32"}, {"shape", Shape{1, tokens}}});
-  return ops::add(b, first, next);
+  return ops::add(b, first, count_along(b, 2, 1, tokens));
 }
 
 /// What an input gives in a part of a sequence, which is one document: [batch, tokens].

@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "base/rng.h"
 #include "model/arguments.h"
+#include "model/count_along.h"
 #include "ops/ops.h"
 
 namespace meshwork {
@@ -161,10 +162,8 @@ ValueId Scope::last_row(const std::string& name, const TensorType& row) {
   const ValueId cache = cache_variable(name, {row.dtype, rows});
   const ValueId start =
       ops::reshape(b, ops::cast(b, decoding_->start, DType::kFloat32), {batch, 1});
-  const ValueId places =
-      b.add(ops::kIota, {},
-            {{"dim", std::int64_t{1}}, {"dtype", "float32"}, {"shape", Shape{1, context}}});
-  const ValueId is_it = ops::equal(b, ops::shift(b, start, -1), places);
+  const ValueId places = count_along(b, 2, 1, context);
+  const ValueId is_it = b.add(ops::kEqual, {ops::shift(b, start, -1), places});
   Shape spread(rows.size(), 1);
   spread[0] = batch;
   spread[1] = context;

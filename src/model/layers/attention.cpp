@@ -2,9 +2,9 @@
 // takes products as scores, or a sum of tanh; AdditiveAttention that sum with a weight for each
 // feature. The mask of the value hides scores, that of the query goes on.
 #include "model/arguments.h"
+#include "model/count_along.h"
 #include "model/layers/masks.h"
 #include "model/layers/noise.h"
-#include "model/layers/positions.h"
 #include "ops/ops.h"
 
 namespace meshwork::layers {

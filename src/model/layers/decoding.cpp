@@ -1,7 +1,7 @@
 #include "model/layers/decoding.h"
 
 #include "model/arguments.h"
-#include "model/layers/positions.h"
+#include "model/count_along.h"
 #include "ops/ops.h"
 
 namespace meshwork::layers {

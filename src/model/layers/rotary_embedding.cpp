@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "model/arguments.h"
+#include "model/count_along.h"
 #include "model/layers/decoding.h"
 #include "model/layers/positions.h"
 #include "ops/ops.h"

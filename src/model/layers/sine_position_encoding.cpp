@@ -1,6 +1,7 @@
 // y[.., i, j] = sin(i w^(j / features)) for even j, cos(i w^((j - 1) / features)) for odd ones,
 // w = 1 / max_wavelength, whatever x is
 #include "model/arguments.h"
+#include "model/count_along.h"
 #include "model/layers/decoding.h"
 #include "model/layers/positions.h"
 #include "ops/ops.h"

@@ -4,6 +4,7 @@
 
 #include "base/join.h"
 #include "model/arguments.h"
+#include "model/count_along.h"
 #include "ops/ops.h"
 
 namespace meshwork::layers {
@@ -139,10 +140,7 @@ void place(Windows& windows, const config::Reader& args, const Shape& extents) {
 }
 
 ValueId positions(GraphBuilder& b, const Shape& extents, std::size_t i) {
-  Shape shape(extents.size() + 2, 1);
-  shape[i + 1] = extents[i];
-  const auto dim = static_cast<std::int64_t>(i + 1);
-  return b.add(ops::kIota, {}, {{"dim", dim}, {"dtype", "float32"}, {"shape", shape}});
+  return count_along(b, extents.size() + 2, i + 1, extents[i]);
 }
 
 }  // namespace meshwork::layers

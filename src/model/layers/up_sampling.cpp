@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "model/arguments.h"
+#include "model/count_along.h"
 #include "model/layers/convolution.h"
 #include "model/layers/layer.h"
 #include "ops/ops.h"
@@ -78,12 +79,9 @@ ValueId weight_within(GraphBuilder& b, const Interpolation& way, const Shape& re
 /// result o = element * size - before + k is at a distance of (k - before + 1/2) / size - 1/2.
 ValueId weights_along(GraphBuilder& b, const Interpolation& way, const Windows& windows,
                       std::size_t i) {
-  Shape shape(windows.window.size() + 2, 1);
-  shape[i] = windows.window[i];
-  const auto dim = static_cast<std::int64_t>(i);
   const auto factor = static_cast<double>(windows.strides[i]);
   const auto before = static_cast<double>(windows.before[i]);
-  const ValueId k = b.add(ops::kIota, {}, {{"dim", dim}, {"dtype", "float32"}, {"shape", shape}});
+  const ValueId k = count_along(b, windows.window.size() + 2, i, windows.window[i]);
   return weight_at(b, way,
                    ops::shift(b, ops::scale(b, k, 1 / factor), (0.5 - before) / factor - 0.5));
 }

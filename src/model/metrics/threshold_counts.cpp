@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/count_along.h"
 #include "model/sample_weights.h"
 #include "ops/ops.h"
 
@@ -73,8 +74,7 @@ ValueId count_by_threshold(const Comparison& c, Matched matched, ValueId weights
   const ValueId p = ops::clip(b, matched.predictions, 0, 1);
   ValueId place = last_below(b, p, thresholds);
   if (by_label) {
-    const ValueId label =
-        b.add(ops::kIota, {}, {{"dim", std::int64_t{1}}, {"dtype", "float32"}, {"shape", shape}});
+    const ValueId label = count_along(b, 2, 1, shape[1]);
     place = ops::add(b, place, ops::scale(b, label, static_cast<double>(thresholds.count)));
   }
   const ValueId is_false = b.add(ops::kEqual, {matched.labels, ops::constant(b, 0.0)});
