@@ -104,6 +104,12 @@ void order_by_parts(Graph& graph, std::size_t first, const LayerDef& def, const 
                    [&](const Variable& a, const Variable& b) { return part_of(a) < part_of(b); });
 }
 
+/// What an op says of shapes begins with the path under which it stands, and knows no place.
+std::string with_place(const config::LayerSpec& spec, const std::string& what) {
+  const bool is_of_op = what.starts_with(spec.path + ":") || what.starts_with(spec.path + "/");
+  return is_of_op ? fmt::format("{}: {}", config::to_string(spec.at), what) : what;
+}
+
 /// Builds the layers of a model, one after the other.
 class Layers {
  public:
@@ -125,8 +131,7 @@ class Layers {
     try {
       if (!spec.layer.name.empty()) output = build(spec, inputs);
     } catch (const Error& error) {
-      if (spec.blocks.empty()) throw;
-      throw Error(error.code(), error.what() + config::in_blocks(spec.blocks));
+      throw Error(error.code(), with_place(spec, error.what()) + config::in_blocks(spec.blocks));
     }
     values_[spec.name] = output;
     scope_.builder().graph().layer_outputs.push_back({spec.path + "/output", output.value});

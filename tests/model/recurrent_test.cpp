@@ -61,6 +61,14 @@ TEST_CASE("a pooling over steps needs a mask of steps") {
         "before it, or the pooling inside a TimeDistributed");
 }
 
+TEST_CASE("a layer that cannot use a mask within steps says where it stands") {
+  CHECK(error_of_layers("Masking, TimeDistributed: {layer: {LSTM: {units: 3}}}, Multiply: {inputs: "
+                        "[time_distributed, time_distributed]}",
+                        "[3, 4, 2]") ==
+        "c.yaml:3:67: multiply: cannot combine shapes [4, 3, 4] and [4, 3, 3]: dimension 2 is 4 "
+        "and 3");
+}
+
 TEST_CASE("cells have Keras's variables") {
   const Graph graph = build(model_of(
       "LSTM: {units: 3, return_sequences: true}, GRU: {units: 4, return_sequences: true}, "
