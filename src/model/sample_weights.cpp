@@ -25,11 +25,11 @@ ValueId mean_from(GraphBuilder& b, ValueId x, std::size_t first) {
 
 /// The nearest whole number, between two the even one, as NumPy rounds.
 ValueId round_half_even(GraphBuilder& b, ValueId x) {
-  const ValueId up = b.add(ops::kFloor, {ops::shift(b, x, 0.5)});
+  const ValueId up = ops::floor(b, ops::shift(b, x, 0.5));
   const ValueId half = ops::scale(b, up, 0.5);
-  const ValueId up_is_even = b.add(ops::kEqual, {half, b.add(ops::kFloor, {half})});
-  const ValueId minus_down = b.add(ops::kFloor, {ops::shift(b, b.add(ops::kNegate, {x}), 0.5)});
-  return b.add(ops::kSelect, {up_is_even, up, b.add(ops::kNegate, {minus_down})});
+  const ValueId up_is_even = ops::equal(b, half, ops::floor(b, half));
+  const ValueId minus_down = ops::floor(b, ops::shift(b, ops::negate(b, x), 0.5));
+  return ops::select(b, up_is_even, up, ops::negate(b, minus_down));
 }
 
 /// The class of each sample as a whole float32 number: [batch], [batch, 1] or one-hot

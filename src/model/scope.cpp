@@ -163,7 +163,7 @@ ValueId Scope::last_row(const std::string& name, const TensorType& row) {
   const ValueId start =
       ops::reshape(b, ops::cast(b, decoding_->start, DType::kFloat32), {batch, 1});
   const ValueId places = count_along(b, 2, 1, context);
-  const ValueId is_it = b.add(ops::kEqual, {ops::shift(b, start, -1), places});
+  const ValueId is_it = ops::equal(b, ops::shift(b, start, -1), places);
   Shape spread(rows.size(), 1);
   spread[0] = batch;
   spread[1] = context;

@@ -18,8 +18,8 @@ ValueId keep_above(GraphBuilder& b, ValueId x, double bound, double otherwise) {
 }
 
 ValueId leaky_relu(GraphBuilder& b, ValueId x, double slope) {
-  const ValueId positive = b.add(ops::kGreaterEqual, {x, ops::constant_like(b, 0.0, x)});
-  return b.add(ops::kSelect, {positive, x, ops::scale(b, x, slope)});
+  const ValueId positive = ops::greater_equal(b, x, ops::constant_like(b, 0.0, x));
+  return ops::select(b, positive, x, ops::scale(b, x, slope));
 }
 
 }  // namespace meshwork::activations

@@ -9,7 +9,7 @@
 namespace meshwork::losses {
 namespace {
 
-Compared compare(const Comparison& c) { return {c.b.add(ops::kNegate, {cosine_similarity(c)})}; }
+Compared compare(const Comparison& c) { return {ops::negate(c.b, cosine_similarity(c))}; }
 
 CompareFunction read(config::Reader& args) { return along_last(args, compare); }
 

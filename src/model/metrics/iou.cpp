@@ -26,9 +26,9 @@ struct Arguments {
 
 /// Towards zero, as a cast to whole numbers rounds.
 ValueId truncate(GraphBuilder& b, ValueId x) {
-  const ValueId size = b.add(ops::kFloor, {b.add(ops::kAbs, {x})});
-  const ValueId from_zero = b.add(ops::kGreaterEqual, {x, ops::constant(b, 0.0)});
-  return b.add(ops::kSelect, {from_zero, size, b.add(ops::kNegate, {size})});
+  const ValueId size = ops::floor(b, ops::abs(b, x));
+  const ValueId from_zero = ops::greater_equal(b, x, ops::constant(b, 0.0));
+  return ops::select(b, from_zero, size, ops::negate(b, size));
 }
 
 /// Numbers of classes, as whole float32 numbers.

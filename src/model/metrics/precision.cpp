@@ -32,12 +32,12 @@ Comparison keep_greatest(const Comparison& c, std::int64_t k) {
   for (std::int64_t i = 0; i < k; ++i) {
     const ValueId place = b.add(ops::kArgMax, {rest}, {{"axis", last}});
     const ValueId is_next = b.add(ops::kOneHot, {place}, {{"depth", shape.back()}});
-    rest = b.add(ops::kSelect, {is_next, least, rest});
+    rest = ops::select(b, is_next, least, rest);
   }
-  const ValueId is_kept = b.add(ops::kGreater, {p, rest});
+  const ValueId is_kept = ops::greater(b, p, rest);
   Comparison kept = c;
   kept.labels = y;
-  kept.predictions = b.add(ops::kSelect, {is_kept, p, least});
+  kept.predictions = ops::select(b, is_kept, p, least);
   return kept;
 }
 
@@ -49,7 +49,7 @@ CompareFunction read(config::Reader& args) {
   const auto class_id = read_class_id(args);
   return [=](const Comparison& c) {
     const auto [y, p] = match_class(top_k ? keep_greatest(c, *top_k) : c, class_id);
-    const ValueId is_zero = c.b.add(ops::kEqual, {y, ops::constant(c.b, 0.0)});
+    const ValueId is_zero = ops::equal(c.b, y, ops::constant(c.b, 0.0));
     const ValueId is_true = ops::shift(c.b, ops::scale(c.b, is_zero, -1), 1);
     const ValueId says_yes = ops::greater(c.b, p, ops::constant(c.b, threshold));
     return Compared{ops::multiply(c.b, is_true, says_yes),

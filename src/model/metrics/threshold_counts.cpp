@@ -29,12 +29,12 @@ ValueId last_below(GraphBuilder& b, ValueId p, const Thresholds& thresholds) {
   if (thresholds.between.empty()) {
     // max(ceil(p (n - 1)) - 1, 0)
     const auto steps = static_cast<double>(thresholds.count - 1);
-    const ValueId below = b.add(ops::kFloor, {ops::scale(b, p, -steps)});
-    return b.add(ops::kMaximum, {ops::shift(b, ops::scale(b, below, -1), -1), zero});
+    const ValueId below = ops::floor(b, ops::scale(b, p, -steps));
+    return ops::maximum(b, ops::shift(b, ops::scale(b, below, -1), -1), zero);
   }
   ValueId place = kNoValue;
   for (const double threshold : thresholds.between) {
-    const ValueId is_above = b.add(ops::kGreater, {p, ops::constant(b, threshold)});
+    const ValueId is_above = ops::greater(b, p, ops::constant(b, threshold));
     place = place == kNoValue ? is_above : ops::add(b, place, is_above);
   }
   return place;
@@ -77,7 +77,7 @@ ValueId count_by_threshold(const Comparison& c, Matched matched, ValueId weights
     const ValueId label = count_along(b, 2, 1, shape[1]);
     place = ops::add(b, place, ops::scale(b, label, static_cast<double>(thresholds.count)));
   }
-  const ValueId is_false = b.add(ops::kEqual, {matched.labels, ops::constant(b, 0.0)});
+  const ValueId is_false = ops::equal(b, matched.labels, ops::constant(b, 0.0));
   const ValueId is_true = ops::one_minus(b, is_false);
   const ValueId weight = weights_for(b, shape, weights, c.at, c.what);
   const Shape flat{num_elements(shape)}, column{num_elements(shape), 1};
