@@ -66,6 +66,17 @@ DENSE = {
     ],
 }
 
+# Keras reads no Rescaling that does not say its offset.
+RESCALED = {
+    "input": [3, 4],
+    "layers": [
+        {"Rescaling": {"scale": 0.5}},
+        {"TimeDistributed": {"layer": {"Rescaling": {"scale": [2.0, -1.0, 0.5, 1.5]}}}},
+        {"Flatten": {}},
+        {"Dense": {"units": OUTPUTS}},
+    ],
+}
+
 WORDS = {
     "input": {"shape": [5], "dtype": "int32"},
     "layers": [
@@ -291,6 +302,7 @@ CASES = {
     "images_2d": (images(2), SGD),
     "images_3d": (images(3), SGD),
     "dense": (DENSE, {"SGD": {"learning_rate": 0.05}}),
+    "rescaled": (RESCALED, SGD),
     "words": (WORDS, {"Adam": {"learning_rate": 0.01}}),
     "padded": (PADDED, {"Adam": {"learning_rate": 0.01}}),
     "positions": (POSITIONS, {"Adam": {"learning_rate": 0.01}}),

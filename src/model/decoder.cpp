@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "base/names.h"
-#include "config/value.h"
+#include "config/lookup.h"
 #include "model/count_along.h"
 #include "model/layer_graph.h"
 #include "model/losses/loss.h"
