@@ -196,7 +196,8 @@ TEST_CASE(
     GraphBuilder b(built.graph);
     const TensorType type = built.graph.type(built.graph.variables.at(0).value);
     const ValueId gradient = ops::input(b, "gradient", type);
-    add_optimizer(b, built.config.compile->optimizer, std::vector<Gradient>{{0, gradient}});
+    add_optimizer(b, built.config.compile->optimizer,
+                  std::vector<Update>{{built.graph.variables[0].value, gradient}});
     built.graph.gradients.push_back({built.graph.variables[0].value, gradient});
     built.pinned = pin_layouts(built.graph, built.config, kMesh);
     std::string text;
@@ -221,7 +222,8 @@ TEST_CASE("the state of a scalar stays whole, whatever optimizer_layout says of 
   const TensorType type = built.graph.type(built.graph.variables.at(0).value);
   REQUIRE(type.shape.empty());
   const ValueId gradient = ops::input(b, "gradient", type);
-  add_optimizer(b, built.config.compile->optimizer, std::vector<Gradient>{{0, gradient}});
+  add_optimizer(b, built.config.compile->optimizer,
+                std::vector<Update>{{built.graph.variables[0].value, gradient}});
   built.pinned = pin_layouts(built.graph, built.config, kMesh);
   CHECK(of_variable(built, "adam/at_scale_momentum") == "[] by none");
   const std::string attention =
