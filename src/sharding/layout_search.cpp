@@ -1,7 +1,6 @@
 #include "sharding/layout_search.h"
 
 #include <algorithm>
-#include <ranges>
 
 namespace meshwork {
 namespace {
@@ -39,10 +38,10 @@ class Search {
   bool take_back() {
     auto best = found_.groups;
     bool any = false;
-    for (LayoutGroup& group : found_.groups | std::views::reverse) {
-      const auto dims = group.dims;
-      for (auto& names : group.dims) names.clear();
-      if (group.dims == dims) continue;
+    for (auto group = found_.groups.rbegin(); group != found_.groups.rend(); ++group) {
+      const auto dims = group->dims;
+      for (auto& names : group->dims) names.clear();
+      if (group->dims == dims) continue;
       const LayoutCost cost = measured();
       if (is_better(found_.cost, cost)) continue;
       found_.cost = cost;

@@ -134,15 +134,15 @@ TEST_CASE("a weight decays in parts where its update is computed in parts") {
   };
   // A norm is the sum of those of the parts. Gradients that accumulate are reduced in each step
   // where their sums are in parts, else once: sums in another order, as on another mesh.
-  for (const auto& [optimizer, tolerance] :
+  for (const Case& each :
        {Case{"{AdamW: {weight_decay: 0.1}}", 0},
         Case{"{Adam: {weight_decay: 0.1, use_ema: true}}", 0},
         Case{"{AdamW: {weight_decay: 0.1, global_clipnorm: 0.5}}", 1e-6},
         Case{"{AdamW: {weight_decay: 0.1, global_clipnorm: 0.5, gradient_accumulation_steps: 2}}",
              1e-5}}) {
-    CAPTURE(optimizer);
+    CAPTURE(each.optimizer);
     std::string text = kState;
-    text.replace(text.find("optimizer: adam"), 15, fmt::format("optimizer: {}", optimizer));
+    text.replace(text.find("optimizer: adam"), 15, fmt::format("optimizer: {}", each.optimizer));
     const Plan plan = plan_of(text, [](Target&) {});
     const Graph& program = plan.program;
     for (const ValueId id : program.ids()) {
@@ -155,7 +155,7 @@ TEST_CASE("a weight decays in parts where its update is computed in parts") {
     whole.erase(whole.find("optimizer_layout"), whole.find("dataset:") - whole.find("optimizer_l"));
     for (const char* mesh : {"2", "3"}) {
       const Trajectory parts = train(text, {.mesh = mesh}), all = train(whole, {.mesh = mesh});
-      CHECK(weight_difference(parts, all) <= tolerance);
+      CHECK(weight_difference(parts, all) <= each.tolerance);
     }
   }
 }
