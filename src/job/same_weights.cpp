@@ -22,20 +22,9 @@ namespace {
 constexpr std::int64_t kElements = 16;  ///< that are looked at, at each place of a tensor
 constexpr std::int64_t kPlaces = 3;     ///< its beginning, middle and end
 
-class Hash {
- public:
-  void add(const void* data, std::size_t bytes) {
-    hash_ = XXH3_64bits_withSeed(data, bytes, hash_);
-  }
-  std::uint64_t value() const { return hash_; }
-
- private:
-  XXH64_hash_t hash_ = 0;
-};
-
 /// Adds some elements of a row of a tensor; `place` counts to kPlaces.
 void add_elements(const TensorFile& file, const StoredTensor& tensor, std::int64_t place,
-                  Hash& hash) {
+                  XXH64_hash_t& hash) {
   Shape local(tensor.shape.size(), 1);
   if (!local.empty()) local.back() = std::min(kElements, tensor.shape.back());
   Region region = whole_region(tensor.shape);
@@ -45,21 +34,21 @@ void add_elements(const TensorFile& file, const StoredTensor& tensor, std::int64
   std::vector<std::byte> data(static_cast<std::size_t>(num_elements(local)) *
                               size_of(*dtype_of(tensor)));
   file.read(tensor, region, local, data.data());
-  hash.add(data.data(), data.size());
+  hash = XXH3_64bits_withSeed(data.data(), data.size(), hash);
 }
 
 std::string describe_file(const std::string& path) {
   const std::unique_ptr<TensorFile> file = format_of(path).open(path);
-  Hash hash;
+  XXH64_hash_t hash = 0;
   for (const StoredTensor& tensor : file->tensors()) {
     const std::string text = fmt::format("{} {}", tensor.path, describe(tensor));
-    hash.add(text.data(), text.size());
+    hash = XXH3_64bits_withSeed(text.data(), text.size(), hash);
     if (!dtype_of(tensor) || num_elements(tensor.shape) == 0) continue;
     for (std::int64_t place = 0; place < kPlaces; ++place) {
       add_elements(*file, tensor, place, hash);
     }
   }
-  return fmt::format("{} tensors, fingerprint {:016x}", file->tensors().size(), hash.value());
+  return fmt::format("{} tensors, fingerprint {:016x}", file->tensors().size(), hash);
 }
 
 /// Its index has the checksums of all that it holds.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "base/check.h"
 #include "graph/flops.h"
@@ -22,15 +23,23 @@ bool is_made(const DimRule& rule, int factor) {
                       [&](const auto& operand) { return DimRule::contains(operand, factor); });
 }
 
+/// The factor of an operand that an axis shards in a layout, or -1; none where it shards nothing.
+std::optional<int> factor_along(const Site& site, const DimRule::Operand& operand,
+                                const Layout& layout, int axis) {
+  const int dim = dim_of_axis(layout, axis);
+  if (dim < 0) return std::nullopt;
+  const auto d = static_cast<std::size_t>(dim);
+  return factor_of_axis(site.rule, operand[d], layout.dims[d], axis, site.mesh);
+}
+
 /// Factors that operands and pin bring along an axis, in order; -1 stands for one that cannot be
 /// sharded.
 std::vector<int> brought_factors(const Site& site, int axis) {
   std::vector<int> factors;
   const auto bring = [&](const DimRule::Operand& operand, const Layout& layout) {
-    const int dim = dim_of_axis(layout, axis);
-    if (dim < 0) return;
-    const auto d = static_cast<std::size_t>(dim);
-    const int factor = factor_of_axis(site.rule, operand[d], layout.dims[d], axis, site.mesh);
+    const std::optional<int> along = factor_along(site, operand, layout, axis);
+    if (!along) return;
+    const int factor = *along;
     const bool possible = factor >= 0 && may_shard(site.rule, factor, axis, site.mesh);
     if (possible) add_unique(factors, factor);
     FactorAxes alone(site.rule.factors.size());
@@ -69,12 +78,7 @@ bool is_of_copies_only(const Site& site, int axis) {
 bool is_of_values(const Site& site, int axis, int factor) {
   for (std::size_t i = 0; i < site.inputs.size(); ++i) {
     if (site.inputs[i].any_layout || is_weight(site.graph, site.node.inputs[i])) continue;
-    const Layout& kept = site.inputs[i].kept();
-    const int dim = dim_of_axis(kept, axis);
-    if (dim < 0) continue;
-    const auto d = static_cast<std::size_t>(dim);
-    const DimRule::Operand& operand = site.rule.inputs[i];
-    if (factor_of_axis(site.rule, operand[d], kept.dims[d], axis, site.mesh) == factor) return true;
+    if (factor_along(site, site.rule.inputs[i], site.inputs[i].kept(), axis) == factor) return true;
   }
   return false;
 }
