@@ -61,8 +61,9 @@ void prepare_mpi_environment(const JobLaunch& launch) {
       set_default(name, temporary != nullptr ? temporary : "/tmp");
     }
   }
-  // Open MPI 5 complains where interfaces of one machine do not reach each other.
-  if (is_one_node(launch)) set_default("OMPI_MCA_btl", "^tcp");
+  // Open MPI 5 complains where interfaces of one machine do not reach each other. What is for
+  // libfabric, in Open MPI 4.1, sleeps for a second at the end of each rank.
+  if (is_one_node(launch)) set_default("OMPI_MCA_btl", "^tcp,ofi");
   set_default("UCX_DEBUG_SIGNO", "0");  // SIGHUP would make it print more, and not end the process
   // Send, from where the data are (1 + 8). Put, which Open MPI prefers for large messages over TCP,
   // holds back its own acknowledgements behind data: two ranks then send by turns.

@@ -191,6 +191,8 @@ void Watchdog::look(double now) {
   if (waited < kCallRollAt * limit_) return;
   const Roll roll = call_roll();
   if (roll.one_gets_on) return;
+  // It may have taken them while this one read.
+  if (has_file_ && !fs::exists(directory_, ignored)) end_job();
   // Where no file can be written, each speaks for itself.
   const bool is_first = roll.first == hosts_.rank() || roll.first == hosts_.size();
   if (is_first && !has_warned_) warn(roll, waited);

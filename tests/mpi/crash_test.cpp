@@ -290,7 +290,7 @@ TEST_CASE("a prediction that stands still ends, too") {
       1, run + "/predictions*", patience,
       fmt::format(
           "{} predict {} --mesh 2x2 --from {} --verbose 0 run_directory={} fit.batch_size=2 "
-          "'dataset.splits.test={{x: {{normal: [100000, 30]}}, y: {{normal: [100000, 3]}}}}'",
+          "'dataset.splits.test={{x: {{normal: [400000, 30]}}, y: {{normal: [400000, 3]}}}}'",
           program(), config, run, run));
   CAPTURE(ending.output);
   CHECK(ending.exit_code == 4);
