@@ -286,11 +286,12 @@ TEST_CASE("a prediction that stands still ends, too") {
   const std::string run = directory.file("run");
   output(program() + fit(config, run));
   const double patience = quick_seconds(4, program() + " --version") / 6;
+  // Split along `model` alone: all wait for the one that is stopped, and none gets on.
   const Ending ending = end_with_rank_stopped(
       1, run + "/predictions*", patience,
       fmt::format(
-          "{} predict {} --mesh 2x2 --from {} --verbose 0 run_directory={} fit.batch_size=2 "
-          "'dataset.splits.test={{x: {{normal: [400000, 30]}}, y: {{normal: [400000, 3]}}}}'",
+          "{} predict {} --mesh 1x4 --from {} --verbose 0 run_directory={} fit.batch_size=2 "
+          "'dataset.splits.test={{x: {{normal: [100000, 30]}}, y: {{normal: [100000, 3]}}}}'",
           program(), config, run, run));
   CAPTURE(ending.output);
   CHECK(ending.exit_code == 4);
