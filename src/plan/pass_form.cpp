@@ -12,7 +12,7 @@ namespace meshwork {
 namespace {
 
 bool contains(const Instruction& instruction, ValueId id) {
-  return std::ranges::find(instruction.nodes, id) != instruction.nodes.end();
+  return std::ranges::binary_search(instruction.nodes, id);  // they are in order
 }
 
 /// How an operand lies in the elements of a pass: "=" as they do, "1" one element, else for each of

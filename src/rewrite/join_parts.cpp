@@ -9,6 +9,7 @@
 #include "graph/readers.h"
 #include "ops/ops.h"
 #include "rewrite/rewrite.h"
+#include "rewrite/sum_terms.h"
 
 namespace meshwork {
 namespace {
@@ -21,11 +22,12 @@ struct Part {
 
 class Joiner {
  public:
-  explicit Joiner(Graph& program) : program_(program), readers_(program) {}
+  explicit Joiner(Graph& program)
+      : program_(program), readers_(program), joined_(program.nodes.size(), false) {}
 
   void run() {
-    for (const ValueId id : program_.ids()) {
-      if (node(id).op == &ops::kAdd) join(id);
+    for (ValueId id = program_.end() - 1; id >= 0; --id) {
+      if (node(id).op == &ops::kAdd && !joined_[id]) join(id);
     }
   }
 
@@ -34,18 +36,6 @@ class Joiner {
 
   bool is_zero(ValueId id) const {
     return node(id).op == &ops::kConstant && node(id).attrs.real("value") == 0;
-  }
-
-  /// Appends the concatenations of which `id` is the sum, where nothing else reads them. Whether it
-  /// is one.
-  bool find_terms(ValueId id, std::vector<ValueId>& terms) const {
-    if (node(id).op == &ops::kConcatenate) {
-      terms.push_back(id);
-      return true;
-    }
-    return node(id).op == &ops::kAdd && std::ranges::all_of(node(id).inputs, [&](ValueId input) {
-             return readers_.count(input) == 1 && find_terms(input, terms);
-           });
   }
 
   void add_parts(ValueId concatenation, std::size_t axis, std::vector<Part>& parts) const {
@@ -58,11 +48,11 @@ class Joiner {
   }
 
   void join(ValueId sum) {
-    std::vector<ValueId> terms;
-    if (!find_terms(sum, terms)) return;
-    const std::int64_t axis = node(terms.front()).attrs.integer("axis");
+    SumTerms found;
+    if (!find_sum_terms(program_, readers_, sum, ops::kConcatenate, found)) return;
+    const std::int64_t axis = node(found.terms.front()).attrs.integer("axis");
     std::vector<Part> parts;
-    for (const ValueId term : terms) {
+    for (const ValueId term : found.terms) {
       if (node(term).attrs.integer("axis") != axis || program_.type(term) != program_.type(sum)) {
         return;
       }
@@ -71,6 +61,7 @@ class Joiner {
     const std::int64_t extent = program_.type(sum).shape[static_cast<std::size_t>(axis)];
     const auto values = side_by_side(std::move(parts), extent);
     if (!values) return;
+    for (const ValueId id : found.sums) joined_[id] = true;
     Node& joined = program_.node(sum);
     joined.op = &ops::kConcatenate;
     joined.inputs = *values;
@@ -94,6 +85,7 @@ class Joiner {
 
   Graph& program_;
   Readers readers_;
+  ValueMap<bool> joined_;  ///< within a sum that has become a concatenation
 };
 
 void run(Graph& program, const Target& /*target*/) { Joiner(program).run(); }

@@ -16,6 +16,7 @@
 #include "ops/ops.h"
 #include "rewrite/insertions.h"
 #include "rewrite/rewrite.h"
+#include "rewrite/sum_terms.h"
 
 namespace meshwork {
 namespace {
@@ -40,19 +41,6 @@ class Joiner {
 
  private:
   const Node& node(ValueId id) const { return program_.node(id); }
-
-  /// Appends the products of which `id` is the sum, in order, and the sums within it, where nothing
-  /// else reads them. Whether it is one.
-  bool find_terms(ValueId id, std::vector<ValueId>& terms, std::vector<ValueId>& sums) const {
-    if (node(id).op == &ops::kEinsum) {
-      terms.push_back(id);
-      return true;
-    }
-    sums.push_back(id);
-    return node(id).op == &ops::kAdd && std::ranges::all_of(node(id).inputs, [&](ValueId input) {
-             return readers_.count(input) == 1 && find_terms(input, terms, sums);
-           });
-  }
 
   /// Whether they differ in the values of their factors alone.
   bool are_alike(const std::vector<ValueId>& terms) const {
@@ -89,8 +77,9 @@ class Joiner {
   }
 
   void join(ValueId sum) {
-    std::vector<ValueId> terms, sums;
-    if (!find_terms(sum, terms, sums)) return;
+    SumTerms found;
+    if (!find_sum_terms(program_, readers_, sum, ops::kEinsum, found)) return;
+    std::vector<ValueId>& terms = found.terms;
     if (terms.size() < kFewest || !are_alike(terms) || !pays(terms[0])) return;
     EquationText equation = split_equation(node(terms[0]).attrs.text("equation"));
     const std::string factor = summed_factor(equation);
@@ -98,7 +87,7 @@ class Joiner {
     std::ranges::sort(terms);  // as they are computed
     const std::vector<ValueId> factors{join_factors(sum, terms, 0, factor, equation.x),
                                        join_factors(sum, terms, 1, factor, equation.w)};
-    for (const ValueId id : sums) joined_[id] = true;
+    for (const ValueId id : found.sums) joined_[id] = true;
     Attrs attrs = node(terms[0]).attrs;
     attrs.set("equation", fmt::format("{}, {} -> {}", equation.x, equation.w, equation.y));
     Node& product = program_.node(sum);

@@ -205,13 +205,14 @@ PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, cons
   pin_outputs(graph, rules, pinned);
   pin_whole_outputs(graph, pinned);
 
+  CacheLayouts caches(graph, pinned);
   std::map<std::string_view, std::size_t> weights;  // by path
   for (std::size_t i = 0; i < graph.variables.size(); ++i) {
     const Variable& variable = graph.variables[i];
     const Shape& shape = graph.type(variable.value).shape;
     if (variable.slot_of.empty()) {
       LayoutMatch match = rules.find(variable.path, shape);
-      if (variable.is_cache && !match.rule) match.layout = layout_of_cache(graph, i, pinned);
+      if (variable.is_cache && !match.rule) match.layout = caches.of(i);
       pinned.variables.push_back({match.rule, match.layout});
       weights.emplace(variable.path, i);
       continue;

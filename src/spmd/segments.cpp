@@ -105,8 +105,10 @@ std::vector<Segment> stated_segments(const config::Config& config, const Graph& 
     if (spec->rematerialize) segments.push_back({{spec->path}});
   }
   for (const config::LayerSpec* spec : parts_of(config.model)) {
-    const bool larger = elements_per_sample(forward, spec->path) > stated.output_size_threshold;
-    if (stated.mode == Mode::kFull || (stated.mode == Mode::kLargerThan && larger)) {
+    const auto is_larger = [&] {
+      return elements_per_sample(forward, spec->path) > stated.output_size_threshold;
+    };
+    if (stated.mode == Mode::kFull || (stated.mode == Mode::kLargerThan && is_larger())) {
       segments.push_back({{spec->path}});
     } else if (stated.mode == Mode::kActivations && has_activation(*spec)) {
       segments.push_back({{spec->path}, true});
