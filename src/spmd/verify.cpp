@@ -1,5 +1,10 @@
-#include <algorithm>
+#include <fmt/format.h>
+
+#include <iterator>
 #include <optional>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "base/check.h"
 #include "graph/dim_rule.h"
@@ -10,13 +15,44 @@
 namespace meshwork {
 namespace {
 
-void check_partial(const Partitioned& program, const Node& node, ValueId id, const Mesh& mesh) {
-  const bool linear = node.op->linear != Linear::kNo;
-  for (const ValueId input : node.inputs) {
-    const Layout& layout = program.layouts[input];
-    MW_CHECK(layout.partial.empty() || linear, "%{} = {} takes %{} with layout {}", id,
-             node.op->name, input, to_string(layout, mesh));
+/// Whether the op may work on operands of which these are partial over an axis.
+bool may_take(const Node& node, const std::vector<std::size_t>& partial) {
+  switch (node.op->linear) {
+    case Linear::kNo:
+      return partial.empty();
+    case Linear::kJointly:
+      return partial.empty() || partial.size() == node.inputs.size();
+    case Linear::kEach:
+      return partial.size() <= 1;
+    case Linear::kFirst:
+      return partial.empty() || (partial.size() == 1 && partial.front() == 0);
   }
+  return false;
+}
+
+/// A result is partial over what its operands are, as far as the op is linear in them, and over
+/// `reduced`: what shards the factors that it combines.
+void check_partial(const Partitioned& program, ValueId id, const std::set<int>& reduced,
+                   const Mesh& mesh) {
+  const Node& node = program.graph.node(id);
+  const Layout& layout = program.layouts[id];
+  const auto text = [&] {
+    return fmt::format("%{} = {}: {}", id, node.op->name, to_string(layout, mesh));
+  };
+  for (int axis = 0; axis < std::ssize(mesh.sizes); ++axis) {
+    std::vector<std::size_t> partial;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const Layout& operand = program.layouts[node.inputs[i]];
+      if (!is_partial(operand, axis)) continue;
+      MW_CHECK(operand.reduction == Reduction::kSum, "{} takes {}", text(),
+               to_string(operand, mesh));
+      partial.push_back(i);
+    }
+    MW_CHECK(may_take(node, partial), "{} of operands that are partial over axis {}", text(), axis);
+    MW_CHECK(is_partial(layout, axis) == (!partial.empty() || reduced.contains(axis)),
+             "{} along axis {}", text(), axis);
+  }
+  MW_CHECK(reduced.empty() || layout.reduction == node.op->reduction, "{}", text());
 }
 
 /// Windowed dimensions of operand `i` come with the halo that the results need, others without.
@@ -32,8 +68,9 @@ void check_halos(const Partitioned& program, const DimRule& rule, const Node& no
   }
 }
 
-/// A factor is sharded alike wherever it stands.
-void check_factors(const Partitioned& program, const Node& node, ValueId id, const Mesh& mesh) {
+/// A factor is sharded alike wherever it stands. Gives the axes of those that the result lacks.
+std::set<int> check_factors(const Partitioned& program, const Node& node, ValueId id,
+                            const Mesh& mesh) {
   const DimRule rule = rule_of(program.graph, node);
   std::vector<std::optional<std::vector<int>>> known(rule.factors.size());
   const auto check = [&](const DimRule::Operand& operand, const Layout& layout) {
@@ -58,6 +95,12 @@ void check_factors(const Partitioned& program, const Node& node, ValueId id, con
     check_halos(program, rule, node, i, mesh);
   }
   check(rule.output, program.layouts[id]);
+  std::set<int> reduced;
+  for (std::size_t f = 0; f < known.size(); ++f) {
+    if (!known[f] || DimRule::contains(rule.output, static_cast<int>(f))) continue;
+    reduced.insert(known[f]->begin(), known[f]->end());
+  }
+  return reduced;
 }
 
 }  // namespace
@@ -67,8 +110,9 @@ void verify(const Partitioned& program, const Mesh& mesh) {
   MW_CHECK(program.layouts.size() == program.graph.nodes.size());
   for (const ValueId id : program.graph.ids()) {
     const Node& node = program.graph.node(id);
-    check_partial(program, node, id, mesh);
-    if (node.op != &kReshard) check_factors(program, node, id, mesh);
+    if (node.op == &kReshard) continue;
+    const std::set<int> reduced = check_factors(program, node, id, mesh);
+    if (!is_leaf(node)) check_partial(program, id, reduced, mesh);
   }
   for (const auto& [id, step] : program.steps) {
     MW_CHECK(program.graph.node(id).op == &kReshard && step.after == program.layouts[id],
