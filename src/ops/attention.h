@@ -9,6 +9,9 @@
 /// What the ops of attention have in common; their operands: graph/attention_options.h.
 namespace meshwork::ops {
 
+/// Whether a node is the gradient of attention by queries, keys or values.
+bool is_attention_gradient(const Node& node);
+
 /// Checks the operands, of which `fixed` are always there.
 void check_attention(const OpArgs& args, std::size_t fixed);
 
@@ -20,7 +23,8 @@ std::string log_sum_rule(bool by_head);
 std::string attention_rule(const OpArgs& args, std::size_t fixed, const std::string& keys,
                            const std::string& result);
 
-/// Of so many products of [t, d] and [d, s] for each head; half of them where causality hides half.
+/// Of so many products of [t, d] and [d, s] for each head, as far as causality and a window hide
+/// nothing.
 double attention_flops(const OpArgs& args, double products);
 
 }  // namespace meshwork::ops

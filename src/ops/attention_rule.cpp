@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <array>
 #include <vector>
 
 #include "base/check.h"
 #include "base/error.h"
 #include "ops/attention.h"
+#include "ops/ops.h"
 
 namespace meshwork::ops {
 namespace {
@@ -31,6 +33,11 @@ void check_mask(const Shape& mask, const Shape& weights) {
 }
 
 }  // namespace
+
+bool is_attention_gradient(const Node& node) {
+  return node.op == &kAttentionQueryGradient || node.op == &kAttentionKeyGradient ||
+         node.op == &kAttentionValueGradient;
+}
 
 void check_attention(const OpArgs& args, std::size_t fixed) {
   MW_CHECK(args.inputs.size() >= fixed);
@@ -103,9 +110,14 @@ std::string attention_rule(const OpArgs& args, std::size_t fixed, const std::str
 }
 
 double attention_flops(const OpArgs& args, double products) {
+  const AttentionOptions options = attention_options(args.attrs);
   const auto queries = static_cast<double>(num_elements(args.inputs[0].shape));
-  const double all = 2 * products * queries * static_cast<double>(args.inputs[1].shape[1]);
-  return args.attrs.flag("causal") ? all / 2 : all;
+  const auto keys = static_cast<double>(args.inputs[1].shape[1]);
+  const double window = options.window > 0 ? static_cast<double>(options.window) : keys;
+  const double reach = std::min(window, keys);
+  // What a query sees on one side, on average: less near the end.
+  const double seen = keys > 0 ? reach - reach * reach / (2 * keys) : 0;
+  return 2 * products * queries * (options.causal ? seen : 2 * seen);
 }
 
 }  // namespace meshwork::ops

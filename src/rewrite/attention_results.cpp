@@ -8,16 +8,12 @@
 #include "graph/attention_options.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
+#include "ops/attention.h"
 #include "ops/ops.h"
 #include "rewrite/rewrite.h"
 
 namespace meshwork {
 namespace {
-
-bool is_gradient(const Node& node) {
-  return node.op == &ops::kAttentionQueryGradient || node.op == &ops::kAttentionKeyGradient ||
-         node.op == &ops::kAttentionValueGradient;
-}
 
 /// What a cast is of.
 ValueId before_cast(const Graph& program, ValueId id) {
@@ -43,7 +39,7 @@ ValueId result_of(const Graph& program, ValueId delta, ValueId dy) {
 void take_results(Graph& program) {
   for (const ValueId id : program.ids()) {
     Node& node = program.node(id);
-    if (!is_gradient(node) || !is_narrow_float(node.type.dtype)) continue;
+    if (!ops::is_attention_gradient(node) || !is_narrow_float(node.type.dtype)) continue;
     const ValueId result = result_of(program, node.inputs[kAttentionDeltaOperand], node.inputs[3]);
     if (result == kNoValue) continue;
     node.inputs[kAttentionDeltaOperand] = result;
@@ -78,7 +74,7 @@ void turn_log_sums(Graph& program) {
     const bool turns =
         readers.are_nodes(id) && std::ranges::all_of(readers.nodes(id), [&](ValueId reader) {
           const Node& node = program.node(reader);
-          return is_gradient(node) && attention_options(node.attrs).with_result;
+          return ops::is_attention_gradient(node) && attention_options(node.attrs).with_result;
         });
     if (turns) turn(program, id, readers.nodes(id));
   }

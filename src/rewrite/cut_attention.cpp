@@ -7,6 +7,7 @@
 
 #include "graph/op_def.h"
 #include "graph/readers.h"
+#include "ops/attention.h"
 #include "ops/ops.h"
 
 namespace meshwork {
@@ -20,9 +21,6 @@ bool is_forward(const Node& node) {
 bool is_gradient_of_keys(const Node& node) {
   return node.op == &ops::kAttentionKeyGradient || node.op == &ops::kAttentionValueGradient;
 }
-bool is_gradient(const Node& node) {
-  return node.op == &ops::kAttentionQueryGradient || is_gradient_of_keys(node);
-}
 
 class Finder {
  public:
@@ -33,7 +31,7 @@ class Finder {
     using Operands = std::pair<ValueId, ValueId>;
     std::map<Operands, std::optional<CutAttention>> found;
     for (const ValueId id : program_.ids()) {
-      if (!is_forward(node(id)) && !is_gradient(node(id))) continue;
+      if (!is_forward(node(id)) && !ops::is_attention_gradient(node(id))) continue;
       const Operands operands{node(id).inputs[1], node(id).inputs[2]};
       const auto [entry, is_new] = found.try_emplace(operands);
       if (is_new) entry->second = cut_attention(operands.first, operands.second);
@@ -113,8 +111,8 @@ class Finder {
     return readers_.are_nodes(whole) &&
            std::ranges::all_of(readers_.nodes(whole), [&](ValueId reader) {
              const Node& attends = node(reader);
-             return (is_forward(attends) || is_gradient(attends)) && attends.inputs[1] == keys &&
-                    attends.inputs[2] == values;
+             return (is_forward(attends) || ops::is_attention_gradient(attends)) &&
+                    attends.inputs[1] == keys && attends.inputs[2] == values;
            });
   }
 

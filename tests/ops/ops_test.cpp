@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "graph/attention_options.h"
 #include "graph/dim_rule.h"
 #include "graph/flops.h"
 #include "graph/sparse_roles.h"
@@ -350,6 +351,19 @@ TEST_CASE("flops count the work of the whole node") {
   CHECK(flops(ops::kReduceSum, {{3, 4}},
               {{"axes", std::vector<std::int64_t>{0}}, {"keepdims", false}}) == 12);
   CHECK(flops(ops::kReshape, {{3, 4}}, {{"shape", Shape{12}}}) == 0);
+  // Two products of 8 queries of 4 numbers with 8 keys, as many as each sees on average.
+  AttentionOptions attention;
+  const std::vector<Shape> heads{{1, 8, 1, 1, 4}, {1, 8, 1, 4}, {1, 8, 1, 4}};
+  const auto seen = [&] { return flops(ops::kAttention, heads, attention_attrs(attention)); };
+  CHECK(seen() == 2 * 2 * 8 * 4 * 8);
+  attention.causal = true;
+  CHECK(seen() == 2 * 2 * 8 * 4 * 4);
+  attention.window = 8;
+  CHECK(seen() == 2 * 2 * 8 * 4 * 4);
+  attention.window = 4;
+  CHECK(seen() == 2 * 2 * 8 * 4 * 3);
+  attention.causal = false;
+  CHECK(seen() == 2 * 2 * 8 * 4 * 6);
   Graph graph;
   GraphBuilder b(graph);
   const ValueId sum = ops::add(b, input(b, {3, 4}), input(b, {4}));
