@@ -37,13 +37,17 @@ bool is_number(const Graph& program, ValueId id) {
   return node.op->is_constant && is_float32(node.type.dtype);
 }
 
-bool is_row_sum(const Graph& program, ValueId id) {
+bool sums_rows(const Graph& program, ValueId id) {
   const Node& node = program.node(id);
   if (!node.op->sums) return false;
-  const TensorType& x = program.type(node.inputs[0]);
-  const Shape last{static_cast<std::int64_t>(x.shape.size()) - 1};
-  return is_float32(x.dtype) && is_float32(node.type.dtype) &&
-         node.attrs.integers("axes") == last && node.attrs.flag("keepdims");
+  const Shape last{static_cast<std::int64_t>(node.type.shape.size()) - 1};
+  return node.attrs.flag("keepdims") && node.attrs.integers("axes") == last;
+}
+
+bool is_row_sum(const Graph& program, ValueId id) {
+  const Node& node = program.node(id);
+  return sums_rows(program, id) && is_float32(node.type.dtype) &&
+         is_float32(program.type(node.inputs[0]).dtype);
 }
 
 bool is_column_sum(const Graph& program, ValueId id) {

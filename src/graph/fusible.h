@@ -11,8 +11,10 @@ bool is_fusible(const Graph& program, ValueId id);
 /// Whether a node is one number of float32, whatever its shape is: a pass that reads it knows it.
 bool is_number(const Graph& program, ValueId id);
 
-/// Whether a node adds up each row of a value of float32: its elements along the last dimension,
-/// which stays as an extent of 1.
+/// Whether a node adds up the elements of a value along its last dimension, which stays as an
+/// extent of 1.
+bool sums_rows(const Graph& program, ValueId id);
+/// Whether it does so with a value of float32.
 bool is_row_sum(const Graph& program, ValueId id);
 
 /// Whether a node adds up the columns of a value of at least two dimensions: its elements along all

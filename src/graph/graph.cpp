@@ -21,6 +21,12 @@ std::vector<TensorType> input_types(const Graph& graph, const Node& node) {
   return types;
 }
 
+std::vector<TensorType> global_input_types(const Graph& graph, const Node& node) {
+  std::vector<TensorType> types;
+  for (const ValueId input : node.inputs) types.push_back(graph.global_type(input));
+  return types;
+}
+
 ValueId input_value(const Graph& graph, std::string_view name) {
   for (const ValueId id : graph.ids()) {
     const Node& node = graph.node(id);

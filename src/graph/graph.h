@@ -118,6 +118,8 @@ struct Graph {
 
 /// Types of the inputs of a node, in order.
 std::vector<TensorType> input_types(const Graph& graph, const Node& node);
+/// As the global program has them.
+std::vector<TensorType> global_input_types(const Graph& graph, const Node& node);
 
 /// The input `name`; kNoValue if there is none.
 ValueId input_value(const Graph& graph, std::string_view name);

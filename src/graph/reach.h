@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 
 namespace meshwork {
@@ -11,7 +12,7 @@ struct Interval {
   std::int64_t end = 0;
 
   std::int64_t size() const { return end - begin; }
-  bool operator==(const Interval&) const = default;
+  auto operator<=>(const Interval&) const = default;
 };
 
 /// What both intervals hold; an empty one at the nearer end where they do not meet.

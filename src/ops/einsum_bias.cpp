@@ -1,17 +1,12 @@
 // y = einsum(x, w) + bias, or relu of that: what a layer of products gives, in one kernel. The
 // factors of the bias are the last of y, and of w alone: "m k, k n -> m n" and n
 #include "base/check.h"
+#include "base/join.h"
 #include "graph/equation_text.h"
 #include "ops/ops.h"
 
 namespace meshwork::ops {
 namespace {
-
-std::string join(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : " ") + name;
-  return text;
-}
 
 std::vector<std::string> bias_factors(const EquationText& e, std::size_t rank) {
   const std::vector<std::string> y = factor_names(e.y);
@@ -43,10 +38,10 @@ std::string rule(const OpArgs& args) {
     for (std::string& name : names) {
       if (!has_factor(e.y, name)) name = "[" + name + "]";
     }
-    return join(names);
+    return join(names, " ");
   };
   return whole_sums(e.x) + ", " + whole_sums(e.w) + ", " +
-         join(bias_factors(e, args.inputs[2].shape.size())) + " -> " + e.y;
+         join(bias_factors(e, args.inputs[2].shape.size()), " ") + " -> " + e.y;
 }
 
 std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {

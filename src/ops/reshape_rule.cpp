@@ -4,6 +4,7 @@
 #include <iterator>
 #include <vector>
 
+#include "base/join.h"
 #include "ops/rule_text.h"
 
 namespace meshwork::ops {
@@ -108,12 +109,6 @@ void write_group(Side& from, const Group& left, Side& to, const Group& right,
   next_name += all.size() - 1;
 }
 
-std::string join(const std::vector<std::string>& dims) {
-  std::string text;
-  for (const std::string& dim : dims) text += (text.empty() ? "" : " ") + dim;
-  return text;
-}
-
 }  // namespace
 
 std::string reshape_rule(const OpArgs& args) {
@@ -134,7 +129,7 @@ std::string reshape_rule(const OpArgs& args) {
     }
     write_group(from, left, to, right, next_name);
   }
-  return join(from.dims) + " -> " + join(to.dims);
+  return join(from.dims, " ") + " -> " + join(to.dims, " ");
 }
 
 }  // namespace meshwork::ops

@@ -100,12 +100,7 @@ class Finder {
 
   /// Whether `id` is the sum of `x` along its last dimension, which stays.
   bool is_sum_of(ValueId id, ValueId x) const {
-    const Node& sum = node(id);
-    if (sum.op != &ops::kReduceSum || sum.inputs[0] != x || !sum.attrs.flag("keepdims")) {
-      return false;
-    }
-    const auto last = static_cast<std::int64_t>(global(x).size()) - 1;
-    return sum.attrs.integers("axes") == std::vector<std::int64_t>{last};
+    return sums_rows(program_, id) && node(id).inputs[0] == x;
   }
 
   /// The labels y and d [.., 1] if `id` is d one_hot(y).

@@ -89,10 +89,9 @@ class Splitter {
 
   /// Of whole tensors: parts of channels are no whole groups.
   DimRule global_rule(ValueId id) const {
-    const auto global = [&](ValueId value) { return program_.global_type(value); };
-    std::vector<TensorType> inputs;
-    for (const ValueId input : node(id).inputs) inputs.push_back(global(input));
-    const OpArgs args{.inputs = inputs, .attrs = node(id).attrs, .output = global(id)};
+    const auto inputs = global_input_types(program_, node(id));
+    const OpArgs args{
+        .inputs = inputs, .attrs = node(id).attrs, .output = program_.global_type(id)};
     return parse_rule(node(id).op->rule(args), inputs, args.output);
   }
 

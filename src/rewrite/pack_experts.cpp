@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/fusible.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
 #include "graph/sparse_roles.h"
@@ -57,7 +58,7 @@ class PackExperts {
     const Node& value = node(id);
     if (refused_[id]) return {};
     if (value.op == &ops::kSparseEinsum) return packing_of_product(value);
-    const bool is_by_blocks = is_elementwise(value) || sums_units(value);
+    const bool is_by_blocks = is_elementwise(value) || sums_rows(program_, id);
     return is_by_blocks ? packing_of_operands(id) : Packing{};
   }
 
@@ -73,12 +74,6 @@ class PackExperts {
   static bool is_elementwise(const Node& value) {
     const auto has = [&](const char* name) { return value.attrs.find(name) != nullptr; };
     return value.op->elementwise && !has("axis") && !has("shape");
-  }
-
-  static bool sums_units(const Node& value) {
-    if (value.op != &ops::kReduceSum || !value.attrs.flag("keepdims")) return false;
-    const auto last = static_cast<std::int64_t>(value.type.shape.size()) - 1;
-    return value.attrs.integers("axes") == Shape{last};
   }
 
   /// Of a node that computes block by block: one of its operands is packed, and all that are have

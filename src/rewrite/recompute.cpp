@@ -148,11 +148,9 @@ class Recomputing {
 
   /// Of all devices together, each part counted once; as many as take the time in float32.
   double flops_of_float32(ValueId id) const {
-    const auto global = [&](ValueId value) { return program_.global_type(value); };
-    std::vector<TensorType> types;
-    for (const ValueId input : node(id).inputs) types.push_back(global(input));
-    const double flops =
-        node(id).op->flops({.inputs = types, .attrs = node(id).attrs, .output = global(id)});
+    const auto types = global_input_types(program_, node(id));
+    const double flops = node(id).op->flops(
+        {.inputs = types, .attrs = node(id).attrs, .output = program_.global_type(id)});
     return is_narrow_float(types.front().dtype) ? flops / target_.narrow_speed : flops;
   }
 

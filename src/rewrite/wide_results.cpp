@@ -4,6 +4,7 @@
 // rounded.
 #include <utility>
 
+#include "graph/fusible.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
 #include "ops/ops.h"
@@ -23,17 +24,8 @@ ValueMap<bool> find_added_up(const Graph& program) {
   return added_up;
 }
 
-bool is_widening(const Node& node) {
-  return node.op == &ops::kCast && node.type.dtype == DType::kFloat32;
-}
-
 bool is_forward(const Node& node) {
   return node.phase == Phase::kForward || node.phase == Phase::kRecompute;
-}
-
-bool is_rounding(const Graph& program, const Node& node) {
-  return node.op == &ops::kCast && is_narrow_float(node.type.dtype) &&
-         program.type(node.inputs[0]).dtype == DType::kFloat32;
 }
 
 bool can_widen(const Node& node) {
@@ -49,10 +41,10 @@ void run(Graph& program, const Target& /*target*/) {
     result.nodes.push_back(remap(std::move(program.node(id)), renamed));
     renamed.push_back(id);
     const Node& node = result.node(id);
-    if (!is_widening(node) || (is_forward(node) && !added_up[id])) continue;
+    if (!is_widening(result, id) || (is_forward(node) && !added_up[id])) continue;
     const ValueId operand = node.inputs[0];
     Node& source = result.node(operand);
-    if (is_rounding(result, source) && !is_forward(node)) renamed[id] = source.inputs[0];
+    if (is_narrowing(result, operand) && !is_forward(node)) renamed[id] = source.inputs[0];
     if (!can_widen(source) || readers.count(operand) != 1) continue;
     source.type.dtype = DType::kFloat32;
     source.attrs.set("dtype", "float32");

@@ -40,13 +40,16 @@ Layout replicated(std::size_t rank) {
   return layout;
 }
 
+std::string entry_text(const std::vector<std::string>& axes) {
+  if (axes.empty()) return "null";
+  return axes.size() == 1 ? axes.front() : fmt::format("[{}]", join(axes, ", "));
+}
+
 std::string to_string(const Layout& layout, const Mesh& mesh) {
   std::vector<std::string> dims;
   for (std::size_t d = 0; d < layout.dims.size(); ++d) {
     const std::vector<std::string> axes = axis_names(layout.dims[d], mesh);
-    dims.push_back(axes.empty()       ? "null"
-                   : axes.size() == 1 ? axes.front()
-                                      : fmt::format("[{}]", join(axes, ", ")));
+    dims.push_back(entry_text(axes));
     if (has_halo(layout, d)) dims.back() += halo_text(layout.halos[d]);
   }
   std::string text = fmt::format("[{}]", join(dims, ", "));

@@ -29,6 +29,9 @@ struct Layout {
 
 Layout replicated(std::size_t rank);
 
+/// How a layout map says what shards a dimension: "null", "data", "[data, model]".
+std::string entry_text(const std::vector<std::string>& axes);
+
 /// "[data, null]", "[[data, model], null] partial(x)", "[] partial_max(model)",
 /// "[null, height{0:6 4:10}]": of 10 rows each half with one more.
 std::string to_string(const Layout& layout, const Mesh& mesh);

@@ -9,11 +9,7 @@ namespace meshwork {
 
 std::string show_entries(const config::LayoutRule& rule) {
   std::vector<std::string> dims;
-  for (const auto& axes : rule.dims) {
-    dims.push_back(axes.empty()       ? "null"
-                   : axes.size() == 1 ? axes.front()
-                                      : fmt::format("[{}]", join(axes, ", ")));
-  }
+  for (const auto& axes : rule.dims) dims.push_back(entry_text(axes));
   return fmt::format("[{}]", join(dims, ", "));
 }
 

@@ -5,28 +5,17 @@
 #include <utility>
 
 namespace meshwork {
-namespace {
-
-std::vector<std::pair<std::int64_t, std::int64_t>> pairs_of(const Layout& layout, std::size_t dim) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
-  if (!has_halo(layout, dim)) return pairs;
-  for (const Interval& part : layout.halos[dim]) pairs.emplace_back(part.begin, part.end);
-  return pairs;
-}
-
-}  // namespace
-
 DeviceKinds::DeviceKinds(const Partitioned& program, const Mesh& mesh)
     : program_(program), mesh_(mesh) {
-  using Way = std::tuple<std::int64_t, std::vector<int>,
-                         std::vector<std::pair<std::int64_t, std::int64_t>>>;
+  using Way = std::tuple<std::int64_t, std::vector<int>, std::vector<Interval>>;
   std::set<Way> known;
   for (const ValueId id : program.graph.ids()) {
     const Shape& shape = program.graph.type(id).shape;
     const Layout& layout = program.layouts[id];
     for (std::size_t d = 0; d < shape.size(); ++d) {
       if (layout.dims[d].empty()) continue;
-      const bool is_new = known.emplace(shape[d], layout.dims[d], pairs_of(layout, d)).second;
+      const auto halo = has_halo(layout, d) ? layout.halos[d] : std::vector<Interval>();
+      const bool is_new = known.emplace(shape[d], layout.dims[d], halo).second;
       if (is_new) divided_.push_back({id, d});
     }
     const auto step = program.steps.find(id);
