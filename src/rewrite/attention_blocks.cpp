@@ -328,8 +328,8 @@ const RewriteDef kAttentionBlocks{
     .name = "attention_blocks",
     .run = run,
     .makes = {&ops::kAdd, &ops::kAttention, &ops::kAttentionLogSum, &ops::kCast, &ops::kConcatenate,
-              &ops::kDivide, &ops::kExp, &ops::kLog, &ops::kMaximum, &ops::kMultiply, &ops::kSlice,
-              &ops::kSubtract}};
+              &ops::kDivide, &ops::kExp, &ops::kLog, &ops::kMaximum, &ops::kMultiply,
+              &ops::kReshape, &ops::kSlice, &ops::kSubtract}};
 }  // namespace rewriting
 
 }  // namespace meshwork

@@ -70,8 +70,9 @@ void run(Graph& program, const Target& /*target*/) {
 }  // namespace
 
 namespace rewriting {
-const RewriteDef kChannelMoments{
-    .name = "channel_moments", .run = run, .makes = {&ops::kChannelMoments}};
+const RewriteDef kChannelMoments{.name = "channel_moments",
+                                 .run = run,
+                                 .makes = {&ops::kChannelMoments, &ops::kReshape, &ops::kSlice}};
 }  // namespace rewriting
 
 }  // namespace meshwork

@@ -141,7 +141,7 @@ namespace rewriting {
 const RewriteDef kColumnSums{
     .name = "column_sums",
     .run = run,
-    .makes = {&ops::kMultiply, &ops::kReduceSum, &ops::kReshape, &ops::kConcatenate}};
+    .makes = {&ops::kConcatenate, &ops::kMultiply, &ops::kReduceSum, &ops::kReshape}};
 }  // namespace rewriting
 
 }  // namespace meshwork

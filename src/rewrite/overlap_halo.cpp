@@ -182,8 +182,9 @@ void run(Graph& program, const Target& /*target*/) { Splitter(program).run(); }
 }  // namespace
 
 namespace rewriting {
-const RewriteDef kOverlapHalo{
-    .name = "overlap_halo", .run = run, .makes = {&ops::kAdd, &ops::kAddPart}};
+const RewriteDef kOverlapHalo{.name = "overlap_halo",
+                              .run = run,
+                              .makes = {&ops::kAdd, &ops::kAddPart, &ops::kReshape, &ops::kSlice}};
 }  // namespace rewriting
 
 }  // namespace meshwork

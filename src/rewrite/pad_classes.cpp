@@ -213,7 +213,7 @@ namespace rewriting {
 const RewriteDef kPadClasses{
     .name = "pad_classes",
     .run = run,
-    .makes = {&ops::kPad, &ops::kConcatenate, &ops::kSlice, &ops::kEinsumBias}};
+    .makes = {&ops::kConcatenate, &ops::kConstant, &ops::kEinsumBias, &ops::kPad, &ops::kSlice}};
 }  // namespace rewriting
 
 }  // namespace meshwork

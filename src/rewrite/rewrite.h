@@ -17,7 +17,9 @@ struct RewriteDef {
   /// Changes nodes where they stand. Every node of the program is read when it comes to it; those
   /// that nobody reads any more are removed behind it.
   void (*run)(Graph& program, const Target& target);
-  std::vector<const OpDef*> makes = {};  ///< a device that has no kernel for one goes without
+  /// Every op that it gives a node, but for collectives and copies of nodes that are there: a
+  /// device that has no kernel for one goes without.
+  std::vector<const OpDef*> makes = {};
 };
 
 /// All of them, in the order in which they are done.

@@ -109,7 +109,9 @@ void run(Graph& program, const Target& target) { Splitter(program, target).run()
 }  // namespace
 
 namespace rewriting {
-const RewriteDef kSplitK{.name = "split_k", .run = run, .makes = {&ops::kAdd}};
+const RewriteDef kSplitK{.name = "split_k",
+                         .run = run,
+                         .makes = {&ops::kAdd, &ops::kEinsum, &ops::kReshape, &ops::kSlice}};
 }  // namespace rewriting
 
 }  // namespace meshwork

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 
 #include "autodiff/gradients.h"
 #include "backend/backend.h"
@@ -187,6 +188,23 @@ std::string plan(const Case& c) {
   return to_string(plan);
 }
 
+std::set<const OpDef*> ops_of(const Graph& program) {
+  std::set<const OpDef*> ops;
+  for (const Node& node : program.nodes) {
+    if (node.op->collective == Collective::kNone) ops.insert(node.op);
+  }
+  return ops;
+}
+
+/// Whether `makes` tells of all that a rewrite has brought into a program.
+void check_makes(const RewriteDef& rewrite, const Graph& before, const Graph& after) {
+  const std::set<const OpDef*> known = ops_of(before);
+  for (const OpDef* op : ops_of(after)) {
+    CAPTURE(op->name);
+    CHECK((known.contains(op) || std::ranges::count(rewrite.makes, op) == 1));
+  }
+}
+
 using Run = std::function<std::string(const Case&)>;
 
 std::map<std::string, Run> passes() {
@@ -202,6 +220,7 @@ std::map<std::string, Run> passes() {
       Target target = cpu_target(1);
       target.column_sums = 16;
       rewrite->run(program, target);
+      check_makes(*rewrite, global(c), program);
       return checked(prune(program));
     };
   }
