@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/fitting_product.h"
 #include "base/json_dump.h"
 #include "base/quote.h"
 #include "state/json_integer.h"
@@ -56,13 +57,10 @@ std::uint64_t read_hash(const std::string& text, const std::string& file) {
   return hash;
 }
 
-/// Extents whose product, in bytes, 62 bits hold.
 void check_shape(const Shape& shape, const std::string& path, const std::string& file) {
-  std::int64_t count = 1;
-  const bool fits = std::all_of(shape.begin(), shape.end(), [&](std::int64_t extent) {
-    return extent >= 0 && !__builtin_mul_overflow(count, extent, &count) && count < INT64_MAX / 16;
-  });
-  if (!fits) refuse(file, "'{}' has the shape {}", path, to_string(shape));
+  if (!fitting_product(shape, sizeof(double))) {
+    refuse(file, "'{}' has the shape {}", path, to_string(shape));
+  }
 }
 
 void check_slice(const StoredSlice& slice, const StoredTensor& tensor, const std::string& file) {

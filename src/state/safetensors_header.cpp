@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/fitting_product.h"
 #include "base/nearest.h"
 #include "base/quote.h"
 #include "state/json_text.h"
@@ -96,18 +97,14 @@ Shape read_shape(const Json& json, const std::string& what, const std::string& f
   return shape;
 }
 
-/// Bytes of a tensor; an Error if 64 bits do not hold the number, or it is no number of bytes.
+/// Bytes of a tensor; an Error if 62 bits do not hold the number, or it is no number of bytes.
 std::uint64_t bytes_of(const StoredTensor& tensor, std::uint64_t bits, const std::string& file) {
-  std::uint64_t count = bits;
-  for (const std::int64_t extent : tensor.shape) {
-    if (__builtin_mul_overflow(count, static_cast<std::uint64_t>(extent), &count)) {
-      refuse(file, "'{}': shape {} is too large", tensor.path, to_string(tensor.shape));
-    }
+  const auto count = fitting_product(tensor.shape, static_cast<std::int64_t>(bits));
+  if (!count) refuse(file, "'{}': shape {} is too large", tensor.path, to_string(tensor.shape));
+  if (*count % 8 != 0) {
+    refuse(file, "'{}': {} bits are no whole number of bytes", tensor.path, *count);
   }
-  if (count % 8 != 0) {
-    refuse(file, "'{}': {} bits are no whole number of bytes", tensor.path, count);
-  }
-  return count / 8;
+  return static_cast<std::uint64_t>(*count) / 8;
 }
 
 /// Offsets are from the start of the data here; parse_safetensors_header makes them absolute.

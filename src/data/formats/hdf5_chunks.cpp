@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/fitting_product.h"
 #include "base/parallel.h"
 #include "data/formats/source.h"
 
@@ -56,14 +57,11 @@ Storage storage_of(const Dataset& dataset, const Array& array, const std::string
   storage.chunk.assign(extents.begin(), extents.end());
   const Type type(H5Dget_type(dataset));
   storage.chunk_bytes = num_elements(storage.chunk) * static_cast<std::int64_t>(H5Tget_size(type));
-  storage.sample_bytes = storage.chunk_bytes;
+  Shape chunks;
   for (std::size_t d = 1; d < extents.size(); ++d) {
-    const std::int64_t chunks = ceil_divide(array.shape[d], storage.chunk[d]);
-    if (__builtin_mul_overflow(storage.sample_bytes, chunks, &storage.sample_bytes)) {
-      storage.sample_bytes = INT64_MAX;
-      break;
-    }
+    chunks.push_back(ceil_divide(array.shape[d], storage.chunk[d]));
   }
+  storage.sample_bytes = fitting_product(chunks, storage.chunk_bytes).value_or(INT64_MAX);
   return storage;
 }
 
@@ -76,13 +74,11 @@ std::int64_t cache_for(const Storage& storage) {
 }
 
 ChunkCheck::ChunkCheck(Storage storage, const Shape& shape) : storage_(std::move(storage)) {
-  std::int64_t all = 1;
-  bool is_few = true;
   for (std::size_t d = 0; d < storage_.chunk.size(); ++d) {
     chunks_.push_back(ceil_divide(shape[d], storage_.chunk[d]));
-    is_few = is_few && !__builtin_mul_overflow(all, chunks_.back(), &all) && all <= kMostRemembered;
   }
-  if (is_few) is_good_.resize(static_cast<std::size_t>(all));
+  const std::int64_t all = fitting_product(chunks_).value_or(INT64_MAX);
+  if (all <= kMostRemembered) is_good_.resize(static_cast<std::size_t>(all));
 }
 
 std::int64_t ChunkCheck::number_of(const Shape& at) const {

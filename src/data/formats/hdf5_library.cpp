@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/fitting_product.h"
 
 namespace meshwork::data::hdf5 {
 namespace {
@@ -111,12 +112,9 @@ Array describe(hid_t dataset, const std::string& path, const std::string& file) 
   H5Sget_simple_extent_dims(space, extents.data(), nullptr);
   Array array{
       .shape = {}, .dtype = dtype_of_numbers(type), .is_text = H5Tget_class(type) == H5T_STRING};
-  std::uint64_t elements = 1;
-  for (const hsize_t extent : extents) {
-    if (__builtin_mul_overflow(elements, extent, &elements) || elements > INT64_MAX / 16) {
-      fail_damaged(file, "'{}' has more elements than can be", path);
-    }
-    array.shape.push_back(static_cast<std::int64_t>(extent));
+  array.shape.assign(extents.begin(), extents.end());  // what 63 bits do not hold is negative
+  if (!fitting_product(array.shape, sizeof(double))) {
+    fail_damaged(file, "'{}' has more elements than can be", path);
   }
   return array;
 }

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/fitting_product.h"
 #include "data/find_file.h"
 
 namespace meshwork::data {
@@ -49,21 +50,15 @@ bool OpenContext::keeps(std::int64_t bytes_of_file) const {
 }
 
 std::int64_t checked_elements(const std::string& name, const Shape& shape, std::size_t size) {
-  std::int64_t most = static_cast<std::int64_t>(size);  // bytes, a zero extent taken as 1
-  std::int64_t elements = 1;
-  for (const std::int64_t extent : shape) {
-    if (extent < 0) {
-      fail(ExitCode::kFile, "{}: shape {} has a negative dimension; is the file damaged?", name,
-           to_string(shape));
-    }
-    if (__builtin_mul_overflow(most, std::max<std::int64_t>(extent, 1), &most) ||
-        most > (std::int64_t{1} << 62)) {
-      fail(ExitCode::kFile, "{}: shape {} is more than any file can hold; is the file damaged?",
-           name, to_string(shape));
-    }
-    elements *= extent;
+  if (std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 0; })) {
+    fail(ExitCode::kFile, "{}: shape {} has a negative dimension; is the file damaged?", name,
+         to_string(shape));
   }
-  return elements;
+  if (!fitting_product(shape, static_cast<std::int64_t>(size))) {
+    fail(ExitCode::kFile, "{}: shape {} is more than any file can hold; is the file damaged?", name,
+         to_string(shape));
+  }
+  return num_elements(shape);
 }
 
 std::string printable(std::string_view text) {

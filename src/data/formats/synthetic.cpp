@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/fitting_product.h"
 #include "base/rng.h"
 #include "data/formats/array_source.h"
 
@@ -69,12 +70,11 @@ class SyntheticSource : public Source {
 
 Shape read_shape(const config::Value& value, std::string_view key) {
   Shape shape = value.as_shape(key);
-  std::int64_t elements = 4;
   for (const std::int64_t extent : shape) {
     if (extent < 1) config::fail_at(value.at, "{}: extent {} is not positive", key, extent);
-    if (__builtin_mul_overflow(elements, extent, &elements)) {
-      config::fail_at(value.at, "{}: shape {} is too large", key, to_string(shape));
-    }
+  }
+  if (!fitting_product(shape, sizeof(float))) {
+    config::fail_at(value.at, "{}: shape {} is too large", key, to_string(shape));
   }
   if (shape.empty())
     config::fail_at(value.at, "{} needs a shape, the number of samples first", key);

@@ -1,5 +1,6 @@
 // numpy.savez's .npz: a zip archive with an entry "<path>.npy" for each tensor
 #include "base/file.h"
+#include "base/fitting_product.h"
 #include "base/runs.h"
 #include "data/formats/npy_header.h"
 #include "state/formats/format.h"
@@ -59,14 +60,9 @@ class Tensors : public TensorFile {
     if (header.element.swapped) {
       fail(ExitCode::kFile, "{}: big-endian; convert it (numpy: array.astype('float32'))", what);
     }
-    std::uint64_t end = size_of(header.element.type);
-    for (const std::int64_t extent : header.shape) {
-      if (extent < 0 || __builtin_mul_overflow(end, static_cast<std::uint64_t>(extent), &end)) {
-        end = UINT64_MAX;
-        break;
-      }
-    }
-    if (end > bytes || end + header.offset != bytes) {
+    const auto size = static_cast<std::int64_t>(size_of(header.element.type));
+    const std::optional<std::int64_t> taken = fitting_product(header.shape, size);
+    if (!taken || static_cast<std::uint64_t>(*taken) + header.offset != bytes) {
       fail(ExitCode::kFile, "{}: {} bytes, but shape {} of {} needs others; write the file again",
            what, bytes, to_string(header.shape), to_string(header.element.type));
     }
