@@ -7,15 +7,14 @@
 
 #include "base/check.h"
 #include "comm/blocks.h"
+#include "comm/call.h"
 #include "comm/cuda/hosts.h"
 #include "comm/cuda/kernels.h"
-#include "comm/cuda/own_copy.h"
 #include "comm/cuda/peer_call.h"
 #include "comm/cuda/rank_peers.h"
 #include "comm/cuda/staged_call.h"
 #include "comm/cuda/staging.h"
 #include "comm/cuda/thread_peers.h"
-#include "comm/direct_call.h"
 #include "device/cuda_device.h"
 
 namespace meshwork {
@@ -91,7 +90,7 @@ class CudaCommunicator final : public Communicator {
   std::unique_ptr<PreparedCall> prepare(const CollectiveCall& call, Stream& stream) override {
     CudaStream& mine = cuda::cuda_stream(stream, gpu_);
     check_call(call, size());
-    if (size() == 1) return cuda::own_copy(call, mine);
+    if (size() == 1) return own_copy(call, mine);
     if (auto peers = find_peers(call)) {
       return cuda::peer_call(hosts_, call, std::move(*peers), mine);
     }

@@ -48,20 +48,6 @@ struct CallBuffers {
   std::vector<std::vector<std::int64_t>> send_counts{};  ///< of kAllToAll, of all members
 };
 
-/// Elements that a member sends in all.
-std::int64_t sent_by(const CollectiveCall& call, int rank);
-
-/// Breaks unless the call makes sense for `size` members.
-void check_call(const CollectiveCall& call, int size);
-/// The same, and that the host does what is on the stream.
-void check_call(const CollectiveCall& call, int size, const Stream& stream);
-
-/// Data up to this size travel through slots beside the board: one meeting instead of two.
-constexpr std::size_t kSlotBytes = 4096;
-
-/// Bytes of a slot for this call; 0: it has none, as `most` are too few.
-std::size_t slot_bytes(const CollectiveCall& call, std::size_t most = kSlotBytes);
-
 /// Bytes for a board and the slots of `size` members.
 std::size_t board_bytes(const CollectiveCall& call, int size);
 

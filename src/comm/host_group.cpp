@@ -5,9 +5,7 @@
 namespace meshwork {
 
 std::vector<std::int64_t> gather(HostGroup& group, std::int64_t mine) {
-  std::vector<std::int64_t> all(static_cast<std::size_t>(group.size()));
-  group.all_gather(&mine, sizeof mine, all.data());
-  return all;
+  return gather_all(group, mine);
 }
 
 std::vector<std::int64_t> sum_over_members(HostGroup& group,

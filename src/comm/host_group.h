@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace meshwork {
@@ -37,6 +38,15 @@ class HostGroup {
   /// Ends the job of all members: their calls throw (threads) or their processes stop (ranks).
   virtual void abort(int exit_code) noexcept = 0;
 };
+
+/// The words of every member, by rank.
+template <class Words>
+std::vector<Words> gather_all(HostGroup& group, const Words& mine) {
+  static_assert(std::is_trivially_copyable_v<Words>);
+  std::vector<Words> all(static_cast<std::size_t>(group.size()));
+  group.all_gather(&mine, sizeof mine, all.data());
+  return all;
+}
 
 /// One number of every member, by rank.
 std::vector<std::int64_t> gather(HostGroup& group, std::int64_t mine);

@@ -3,16 +3,14 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "comm/direct_call.h"
+#include "comm/call.h"
 
 namespace meshwork {
 namespace {
 
-class NoExchange final : public PreparedCall {
+class NoExchange final : public EnqueuedCall {
  public:
   void start() override {}
-  bool poll() override { return true; }
-  void wait(std::span<PreparedCall* const> /*beside*/) override {}
 };
 
 class ImaginedCommunicator final : public Communicator {

@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "comm/blocks.h"
+#include "comm/call.h"
 #include "comm/call_text.h"
 #include "comm/direct_call.h"
 #include "comm/machine_call.h"

@@ -5,8 +5,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
-#include "comm/blocks.h"
-#include "comm/direct_call.h"
+#include "comm/call.h"
 
 namespace meshwork {
 namespace {
@@ -42,28 +41,6 @@ class SingleHostGroup final : public HostGroup {
   bool aborted_ = false;
 };
 
-/// What one member sends itself.
-class Copy final : public PreparedCall {
- public:
-  Copy(const CollectiveCall& call, Stream& stream)
-      : stream_(stream),
-        send_(call.send),
-        recv_(call.recv),
-        count_(sent_by(call, 0)),
-        dtype_(call.dtype) {}
-
-  void start() override { copy_elements(stream_, recv_, send_, count_, dtype_); }
-  bool poll() override { return true; }
-  void wait(std::span<PreparedCall* const> /*beside*/) override {}
-
- private:
-  Stream& stream_;
-  const void* send_;
-  void* recv_;
-  std::int64_t count_;
-  DType dtype_;
-};
-
 class SingleCommunicator final : public Communicator {
  public:
   int rank() const override { return 0; }
@@ -77,7 +54,7 @@ class SingleCommunicator final : public Communicator {
   std::unique_ptr<PreparedCall> prepare(const CollectiveCall& call, Stream& stream) override {
     check_call(call, 1, stream);
     MW_CHECK(call.kind != CollectiveCall::Kind::kAllToAll || call.counts == call.recv_counts);
-    return std::make_unique<Copy>(call, stream);
+    return own_copy(call, stream);
   }
 
   std::shared_ptr<std::byte> allocate(std::int64_t /*bytes*/) override { return nullptr; }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "comm/call.h"
 #include "comm/call_text.h"
 #include "comm/direct_call.h"
 #include "comm/single.h"

@@ -55,10 +55,8 @@ Sum needs_on(const GpuMemory& gpu, const std::vector<Need>& all) {
 
 void check_gpu_memory(const Job& job, const MemoryUse& use, const GpuMemory& gpu,
                       HostGroup& hosts) {
-  const Need mine{gpu, process_mark(), whole(use.arena()), whole(use.collectives),
-                  whole(use.samples)};
-  std::vector<Need> all(static_cast<std::size_t>(hosts.size()));
-  hosts.all_gather(&mine, sizeof mine, all.data());
+  const std::vector<Need> all = gather_all(hosts, Need{gpu, process_mark(), whole(use.arena()),
+                                                       whole(use.collectives), whole(use.samples)});
   const auto show = [](std::int64_t bytes) { return show_bytes(static_cast<double>(bytes)); };
   for (std::size_t device = 0; device < all.size(); ++device) {
     const GpuMemory& there = all[device].gpu;

@@ -56,14 +56,11 @@ Sum needs_on(std::uint64_t node, const std::vector<Need>& all) {
 
 std::vector<Need> needs_of_all(const Job& job, std::int64_t arena_bytes, HostGroup& hosts) {
   const std::string name = host_name();
-  const Need mine{.node = XXH3_64bits(name.data(), name.size()),
-                  .process = getpid(),
-                  .arena = arena_bytes,
-                  .data = resident_data_bytes(job),
-                  .available = available_memory()};
-  std::vector<Need> all(static_cast<std::size_t>(hosts.size()));
-  hosts.all_gather(&mine, sizeof mine, all.data());
-  return all;
+  return gather_all(hosts, Need{.node = XXH3_64bits(name.data(), name.size()),
+                                .process = getpid(),
+                                .arena = arena_bytes,
+                                .data = resident_data_bytes(job),
+                                .available = available_memory()});
 }
 
 /// The first device on whose node the sum of all is more than may be used.

@@ -9,7 +9,7 @@
 
 #include "base/check.h"
 #include "comm/blocks.h"
-#include "comm/direct_call.h"
+#include "comm/call.h"
 
 namespace meshwork::test {
 namespace {

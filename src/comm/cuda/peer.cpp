@@ -4,8 +4,8 @@
 #include <span>
 
 #include "base/check.h"
+#include "comm/call.h"
 #include "comm/call_text.h"
-#include "comm/direct_call.h"
 
 namespace meshwork::cuda {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "base/check.h"
 #include "comm/blocks.h"
+#include "comm/call.h"
 #include "comm/cuda/kernels.h"
-#include "comm/direct_call.h"
 #include "device/cuda/lost.h"
 
 namespace meshwork::cuda {
@@ -33,7 +33,7 @@ class Enqueues {
   Peer& peer_;
 };
 
-class PeerCall final : public PreparedCall {
+class PeerCall final : public EnqueuedCall {
  public:
   PeerCall(std::shared_ptr<Hosts> hosts, const CollectiveCall& call, Peers peers,
            CudaStream& stream)
@@ -67,8 +67,6 @@ class PeerCall final : public PreparedCall {
     if (slot_bytes_ == 0) finish_round();
     is_pending_ = false;  // a slot is written again after the next round, when all have read
   }
-  bool poll() override { return true; }
-  void wait(std::span<PreparedCall* const> /*beside*/) override {}
 
  private:
   int rank() const { return hosts_->rank(); }

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "comm/blocks.h"
-#include "comm/direct_call.h"
+#include "comm/call.h"
 
 namespace meshwork::cuda {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "comm/blocks.h"
+#include "comm/call.h"
 #include "comm/cuda/peer.h"
-#include "comm/direct_call.h"
 
 namespace meshwork::cuda {
 namespace {
@@ -97,7 +97,7 @@ void add_copy(std::vector<Copy>& copies, const Copy& copy) {
   copies.push_back(copy);
 }
 
-class StagedCall final : public PreparedCall {
+class StagedCall final : public EnqueuedCall {
  public:
   StagedCall(std::shared_ptr<Hosts> hosts, const CollectiveCall& call, Staging& staging,
              CudaStream& stream)
@@ -135,8 +135,6 @@ class StagedCall final : public PreparedCall {
       if (i + StagingSlots::kCount < parts_.size()) copy_down(parts_[i + StagingSlots::kCount]);
     }
   }
-  bool poll() override { return true; }
-  void wait(std::span<PreparedCall* const> /*beside*/) override {}
 
  private:
   std::int64_t bytes(std::int64_t count) const {

@@ -8,9 +8,9 @@
 
 #include "base/check.h"
 #include "comm/blocks.h"
+#include "comm/call.h"
 #include "comm/cuda/nccl/library.h"
 #include "comm/cuda/nccl/order.h"
-#include "comm/direct_call.h"
 #include "comm/nccl_communicator.h"
 
 namespace meshwork::cuda {
@@ -42,7 +42,7 @@ bool is_maximum_of_floats(const CollectiveCall& call) {
   return reduces && call.reduction == Reduction::kMax && call.dtype == DType::kFloat32;
 }
 
-class NcclCall final : public PreparedCall {
+class NcclCall final : public EnqueuedCall {
  public:
   NcclCall(std::shared_ptr<NcclConnection> connection, const CollectiveCall& call, int rank,
            Device& device, CudaStream& stream)
@@ -58,8 +58,6 @@ class NcclCall final : public PreparedCall {
     connection_->enqueue(calls_, what_);
     if (behind_) behind_();
   }
-  bool poll() override { return true; }
-  void wait(std::span<PreparedCall* const> /*beside*/) override {}
 
  private:
   const char* name() const {

@@ -4,13 +4,12 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "comm/call.h"
 #include "comm/cuda/hosts.h"
 #include "comm/cuda/nccl/call.h"
 #include "comm/cuda/nccl/guard.h"
 #include "comm/cuda/nccl/library.h"
-#include "comm/cuda/own_copy.h"
 #include "comm/cuda/peer.h"
-#include "comm/direct_call.h"
 #include "comm/nccl_communicator.h"
 #include "device/cuda_device.h"
 
@@ -41,7 +40,7 @@ class NcclCommunicator final : public Communicator {
   std::unique_ptr<PreparedCall> prepare(const CollectiveCall& call, Stream& stream) override {
     CudaStream& mine = cuda::cuda_stream(stream, gpu_);
     check_call(call, size());
-    if (size() == 1) return cuda::own_copy(call, mine);
+    if (size() == 1) return own_copy(call, mine);
     cuda::check_same_call(cuda::gather_calls(*hosts_, call));
     if (connection_ == nullptr) {
       connection_ = std::make_shared<NcclConnection>(hosts_, gpu_, guard_);
