@@ -311,12 +311,12 @@ std::vector<std::string> pass_names() {
 
 GlobalProgram compile(const config::Config& config, const Signature& signature, const Mesh& mesh,
                       const Target& target, ProgramKind kind, std::int64_t batch,
-                      const Watch& watch, CompileTrace* trace, const MemoryQuery& query) {
-  Compilation c{config, signature, mesh, kind, batch, query, {}, {}, {}, {}, {}};
+                      const CompileOptions& options) {
+  Compilation c{config, signature, mesh, kind, batch, options.query, {}, {}, {}, {}, {}};
   c.program.target = target;
   c.program.fusions = wanted_fusions(config.fusion, target);
-  for (const Pass<Compilation>& pass : global_passes()) run_pass(pass, c, watch);
-  if (trace != nullptr) *trace = std::move(c.trace);
+  for (const Pass<Compilation>& pass : global_passes()) run_pass(pass, c, options.watch);
+  if (options.trace != nullptr) *options.trace = std::move(c.trace);
   return std::move(c.program);
 }
 

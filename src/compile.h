@@ -37,14 +37,20 @@ struct CompileTrace {
   Partitioned agreed;  ///< with the reshards as nodes
 };
 
+/// Who is told of a compilation, and what is asked of devices.
+struct CompileOptions {
+  Watch watch = {};
+  CompileTrace* trace = nullptr;  ///< is told what was found on the way
+  MemoryQuery query = {};         ///< what it says counts towards a limit of memory
+};
+
 /// Config, mesh and target -> what all devices run. Pure: every device gets the same.
-/// Errors of the user's layouts are found here. `trace` is told what was found on the way. Where
-/// the file limits memory, a training program computes as much again as it takes to meet the limit
-/// on every device; what `query` says counts towards it. An Error if that is not enough.
+/// Errors of the user's layouts are found here. Where the file limits memory, a training program
+/// computes as much again as it takes to meet the limit on every device; an Error if that is not
+/// enough.
 GlobalProgram compile(const config::Config& config, const Signature& signature, const Mesh& mesh,
                       const Target& target, ProgramKind kind, std::int64_t batch,
-                      const Watch& watch = {}, CompileTrace* trace = nullptr,
-                      const MemoryQuery& query = {});
+                      const CompileOptions& options = {});
 
 /// The part of one device, with memory laid out behind the first `reserved` bytes of variables.
 Plan compile_for_device(const GlobalProgram& program, const Mesh& mesh, int device,

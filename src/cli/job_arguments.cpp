@@ -141,7 +141,7 @@ void print_program(const Job& job, const ProgramKey& key, const Signature& signa
   const Watch watch{dump, job.pass_times.get()};
   const MemoryQuery query = memory_query(job);
   const GlobalProgram program = compile(job.config, signature, job.mesh, job.target, key.kind,
-                                        key.batch, watch, nullptr, query);
+                                        key.batch, {.watch = watch, .query = query});
   compile_for_device(program, job.mesh, 0, query, 0, watch);
   if (!has_run) fail_without(pass, job);
 }

@@ -33,10 +33,11 @@ void add_program(Job& job, const ProgramKey& key, const Signature& signature,
   if (job.programs.contains(key)) return;
   // Programs that only set variables have no batch; one sample will do to build the model.
   const std::int64_t size = std::max<std::int64_t>(key.batch, 1);
+  CompileOptions options{.watch = {.dump = {}, .times = job.pass_times.get()}, .trace = trace};
   // Only the search for what meets a limit asks.
-  const MemoryQuery query = job.config.memory_limit ? memory_query(job) : MemoryQuery();
-  job.programs.emplace(key, compile(job.config, signature, job.mesh, job.target, key.kind, size,
-                                    {.dump = {}, .times = job.pass_times.get()}, trace, query));
+  if (job.config.memory_limit) options.query = memory_query(job);
+  job.programs.emplace(
+      key, compile(job.config, signature, job.mesh, job.target, key.kind, size, options));
 }
 
 }  // namespace

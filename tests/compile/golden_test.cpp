@@ -58,7 +58,7 @@ std::map<std::string, std::string> compile_case(const std::string& name) {
   };
   const GlobalProgram program =
       compile(job.config, job.signature, job.mesh, job.target, ProgramKind::kTrain,
-              job.config.fit.batch_size, {.dump = dump});
+              job.config.fit.batch_size, {.watch = {.dump = dump}});
   compile_for_device(program, job.mesh, 0, {}, 0, {.dump = dump});
   return texts;
 }

@@ -42,7 +42,7 @@ Compiled compiled(const std::string& text, const std::string& mesh = "") {
   Compiled result{job_of(text, mesh), {}, {}};
   const Job& job = result.job;
   result.program = compile(job.config, job.signature, job.mesh, job.target, ProgramKind::kTrain,
-                           job.config.fit.batch_size, {}, &result.trace);
+                           job.config.fit.batch_size, {.trace = &result.trace});
   return result;
 }
 
