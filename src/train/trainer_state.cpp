@@ -159,7 +159,8 @@ bool Trainer::copies_checkpoints() const {
 }
 
 Snapshot Trainer::snapshot(bool is_best) {
-  session_.reduce_sums();
+  const bool is_updated = iteration_ % steps_per_update(config_.compile->optimizer) == 0;
+  if (!is_updated) session_.reduce_sums();  // else all sums are 0
   Snapshot snapshot{steps_, session_.variables(), session_.variable_parts(), {}};
   Json callbacks = Json::array();
   for (std::size_t i = 0; i < callbacks_.size(); ++i) {
