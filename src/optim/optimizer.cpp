@@ -64,7 +64,7 @@ Optimizer read_optimizer(const config::ClassSpec& spec) {
   optimizer.common = read_common(args, def);
   if (optimizer.scaling) {
     optimizer.common.loss_scale_factor.reset();  // as Keras does
-    optimizer.common.reduces_late = false;       // each step asks whether its gradients are finite
+    optimizer.common.reduces_late = false;
   }
   optimizer.rule = def.read(args);
   args.finish();

@@ -15,17 +15,25 @@ namespace {
 
 constexpr const char* kPlain = "{SGD: {learning_rate: 0.05}}";
 
-/// 20 rows of two numbers; those of `count` rows from `first` on are `large`, others small.
-void write_rows(const std::string& path, std::size_t first, std::size_t count, float large = 1e6F) {
-  std::vector<float> rows(20 * 2);
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i % 5) / 8;
-  std::fill_n(rows.begin() + static_cast<std::ptrdiff_t>(first * 2), count * 2, large);
+/// 20 rows of two numbers.
+template <class Of>
+void write_numbers(const std::string& path, const Of& number_of) {
+  std::vector<float> rows;
+  for (std::size_t i = 0; i < 20 * 2; ++i) rows.push_back(number_of(i));
   std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (20, 2), }";
   header.resize(117, ' ');
   std::string npy("\x93NUMPY\x01\0\x76\0", 10);
   npy += header + '\n';
   npy.append(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(float));
   write_text(path, npy);
+}
+
+/// Those of `count` rows from `first` on are `large`, others small.
+void write_rows(const std::string& path, std::size_t first, std::size_t count, float large = 1e6F) {
+  write_numbers(path, [&](std::size_t i) {
+    const bool is_large = first <= i / 2 && i / 2 < first + count;
+    return is_large ? large : static_cast<float>(i % 5) / 8;
+  });
 }
 
 /// Three steps in an epoch, the last one shorter.
@@ -121,6 +129,39 @@ TEST_CASE("an epoch of which all steps are left out is told of") {
   CHECK(outcome.out.find("epoch 1: warning: the loss scale leaves out all 3 steps, for their "
                          "gradients are not finite; it is halved until they are\n") !=
         std::string::npos);
+}
+
+TEST_CASE("whether gradients are finite is said of the whole batch, whatever its parts are") {
+  const TempDirectory directory;
+  write_numbers(directory.file("x.npy"), [](std::size_t) { return 1.0F; });
+  const std::string of_sgd =
+      "{{LossScaleOptimizer: {{inner_optimizer: {{SGD: {{{}}}}}, initial_scale: 8}}}}";
+  const auto leaves_out = [&](const char* more, const std::string& mesh) {
+    const std::string text = fmt::format(R"(
+mesh: {{data: 1}}
+precision: mixed_float16
+dataset: {{name: rows, format: npy, splits: {{train: {{x: {}, y: {}}}}}}}
+model: {{input: [2], layers: [Dense: {{units: 2, use_bias: false, kernel_initializer: zeros}}]}}
+compile: {{optimizer: {}, loss: mse}}
+fit: {{batch_size: 8, steps_per_epoch: 1, shuffle: false}}
+)",
+                                         directory.file("x.npy"), directory.file("y.npy"),
+                                         fmt::format(fmt::runtime(of_sgd), more));
+    const Outcome outcome = fit_on(text, mesh, directory.file("run"));
+    CHECK(outcome.error == "");
+    return outcome.out.find("the loss scale leaves out") != std::string::npos;
+  };
+  // The gradients are the sums of the labels, negated.
+  for (const char* more : {"", "gradient_accumulation_steps: 2"}) {
+    for (const std::string mesh : {"1", "2", "4"}) {
+      CAPTURE(mesh);
+      write_numbers(directory.file("y.npy"), [](std::size_t) { return 10'000.0F; });
+      CHECK(leaves_out(more, mesh));  // 80,000, of halves of 40,000
+      write_numbers(directory.file("y.npy"),
+                    [](std::size_t i) { return i / 2 < 4 ? 20'000.0F : -20'000.0F; });
+      CHECK_FALSE(leaves_out(more, mesh));  // 0, of halves of 80,000 and -80,000
+    }
+  }
 }
 
 TEST_CASE("TerminateOnNaN ends a run at a step that is left out, too") {
