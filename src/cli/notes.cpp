@@ -15,8 +15,8 @@ namespace {
 std::vector<std::string> splits_of(const Job& job) {
   std::vector<std::string> names;
   if (job.dataset == nullptr) return names;
-  if (job.dataset->has(job.train.name)) names.push_back(job.train.name);
-  const bool validates = job.validation && job.validation->name != job.train.name;
+  if (job.dataset->has(job.split.name)) names.push_back(job.split.name);
+  const bool validates = job.validation && job.validation->name != job.split.name;
   if (validates && job.dataset->has(job.validation->name)) names.push_back(job.validation->name);
   return names;
 }
@@ -32,7 +32,7 @@ std::vector<std::string> notes_of(const Job& job) {
   }
   const bool is_shuffled = job.config.fit.shuffle && job.splits.contains(ProgramKind::kTrain);
   if (is_shuffled) {
-    for (const std::string& advice : data::packed_advice(job.train)) notes.push_back(advice);
+    for (const std::string& advice : data::packed_advice(job.split)) notes.push_back(advice);
   }
   for (const std::string& name : splits_of(job)) {
     const auto advice = data::taken_classes(job.dataset->split(name));

@@ -145,7 +145,7 @@ void add_accumulating(const Job& job, PlanReport& report) {
 
 PlanReport report_plan(Job& job, const CompileTrace& trace, bool is_timed) {
   PlanReport report;
-  const ProgramKey key{ProgramKind::kTrain, std::min(job.config.fit.batch_size, job.train.samples)};
+  const ProgramKey key{ProgramKind::kTrain, std::min(job.config.fit.batch_size, job.split.samples)};
   report.batch = key.batch;
   add_sent(trace, job.mesh, report);
   prepare_fit(job);

@@ -91,8 +91,8 @@ Job job_for_checks(const config::Config& config, int devices, std::string& missi
 const GlobalProgram& program_for_checks(Job& job, CompileTrace* trace) {
   ProgramKey key{ProgramKind::kPredict, job.config.fit.batch_size};
   if (can_train(job)) {
-    key = {ProgramKind::kTrain, std::min(key.batch, job.train.samples)};
-    use_split(job, key.kind, job.train);
+    key = {ProgramKind::kTrain, std::min(key.batch, job.split.samples)};
+    use_split(job, key.kind, job.split);
   }
   add_program(job, key.kind, key.batch, trace);
   return job.programs.at(key);

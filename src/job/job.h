@@ -41,8 +41,8 @@ struct Job {
   Mesh mesh;
   Target target;  ///< of the devices that the configuration asks for, see target_of()
   std::shared_ptr<data::Dataset> dataset;
-  Signature signature;                    ///< inputs and the label, as the model reads them
-  data::Split train;                      ///< without what validation takes off
+  Signature signature;  ///< inputs and the label, as the model reads them
+  data::Split split;  ///< to train on, without what validation takes off; or to evaluate or predict
   std::optional<data::Split> validation;  ///< what `fit` validates on, if it does
   std::map<ProgramKey, GlobalProgram> programs;
   std::map<ProgramKind, data::Split> splits;  ///< that the programs run over
@@ -54,8 +54,8 @@ struct Job {
 /// 0 without mpirun. Throws Error for whatever does not go together.
 Job make_job(config::Config config, int devices);
 
-/// The same to evaluate: the split of that name, or that which is evaluated by default, stands as
-/// `train`; no other is opened.
+/// The same to evaluate the split of that name, or that which is evaluated by default; no other is
+/// opened.
 Job make_evaluation_job(config::Config config, int devices, const std::string& split);
 
 /// The same to predict: of this split, just what the inputs of the model take.

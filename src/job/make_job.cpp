@@ -129,10 +129,10 @@ std::pair<data::Split, data::Split> split_validation(const data::Split& split,
 Job make_job(config::Config given, int devices) {
   Job job = job_with_dataset(std::move(given), devices);
   config::Config& config = job.config;
-  job.train = job.dataset->split("train");
+  job.split = job.dataset->split("train");
   if (config.fit.validation_split > 0) {
-    auto [train, validation] = split_validation(job.train, config.fit);
-    job.train = std::move(train);
+    auto [train, validation] = split_validation(job.split, config.fit);
+    job.split = std::move(train);
     if (config.fit.validation) job.validation = std::move(validation);
   } else if (config.fit.validation) {
     const auto name = job.dataset->validation_name();
@@ -146,16 +146,16 @@ Job make_job(config::Config given, int devices) {
     }
     job.validation = job.dataset->split(*name);
   }
-  job.signature = signature_of(job.train);
+  job.signature = signature_of(job.split);
   if (config.fit.steps_per_epoch && !config.fit.batch_size_is_given) {
     const std::int64_t steps = *config.fit.steps_per_epoch;
-    config.fit.batch_size = (job.train.samples - 1) / steps + 1;
+    config.fit.batch_size = (job.split.samples - 1) / steps + 1;
   }
-  if (config.fit.drop_remainder && job.train.samples < config.fit.batch_size) {
+  if (config.fit.drop_remainder && job.split.samples < config.fit.batch_size) {
     config::fail_at(config.fit.at,
                     "fit: drop_remainder leaves no batch: {} samples to train on do not fill one "
                     "of {}; lower batch_size",
-                    job.train.samples, config.fit.batch_size);
+                    job.split.samples, config.fit.batch_size);
   }
   job.mesh = refined_mesh(job);
   return job;
@@ -191,8 +191,8 @@ namespace {
 
 /// No other split is opened.
 Job job_over_split(Job job, const std::string& split) {
-  job.train = evaluation_split(job, split);
-  job.signature = signature_of(job.train);
+  job.split = evaluation_split(job, split);
+  job.signature = signature_of(job.split);
   job.mesh = refined_mesh(job);
   return job;
 }

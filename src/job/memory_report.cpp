@@ -25,7 +25,7 @@ std::int64_t kept_data_bytes(const Job& job) {
       if (counted.insert(&source).second) bytes += source.kept_bytes();
     }
   };
-  count(job.train);
+  count(job.split);
   if (job.validation) count(*job.validation);
   return bytes;
 }

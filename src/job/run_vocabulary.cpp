@@ -61,7 +61,7 @@ std::string way_out(const data::Vocabulary& there, const std::string& file) {
 }  // namespace
 
 void write_vocabulary(const Job& job, const std::string& directory) {
-  const data::Vocabulary* vocabulary = vocabulary_of(job.train);
+  const data::Vocabulary* vocabulary = vocabulary_of(job.split);
   const std::string file = directory + "/" + data::kVocabularyFile;
   const std::string tokenizer = directory + "/" + data::kTokenizerFile;
   std::error_code ignored;
@@ -88,7 +88,7 @@ std::optional<data::Vocabulary> vocabulary_for(const config::Config& config,
 }
 
 void check_same_vocabulary(const Job& job, const std::string& weights) {
-  const data::Vocabulary* here = vocabulary_of(job.train);
+  const data::Vocabulary* here = vocabulary_of(job.split);
   const std::string file = vocabulary_file(weights);
   if (here == nullptr || file.empty()) return;
   const data::Vocabulary there = read(file);

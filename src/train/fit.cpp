@@ -32,13 +32,13 @@ void prepare_fit(Job& job) {
   check_best(job.config);
   check_log_formats(job.config.fit);
   add_program(job, ProgramKind::kInitialize, 0);
-  add_programs(job, ProgramKind::kTrain, job.train);
+  add_programs(job, ProgramKind::kTrain, job.split);
   add_reduction(job);
   if (job.validation) add_programs(job, ProgramKind::kEvaluate, validation_part(job));
   if (averages_weights(job.config.compile->optimizer)) {
     add_program(job, ProgramKind::kAverage, 0);
   }
-  job.train = job.splits.at(ProgramKind::kTrain);
+  job.split = job.splits.at(ProgramKind::kTrain);
   if (job.validation) job.validation->fields = job.splits.at(ProgramKind::kEvaluate).fields;
 }
 

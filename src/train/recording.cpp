@@ -78,9 +78,9 @@ void disturb_weights(const Session& session, double disturbance, std::uint64_t d
 
 void prepare_recording(Job& job) {
   add_program(job, ProgramKind::kInitialize, 0);
-  add_programs(job, ProgramKind::kTrain, job.train);
+  add_programs(job, ProgramKind::kTrain, job.split);
   add_reduction(job);
-  job.train = job.splits.at(ProgramKind::kTrain);
+  job.split = job.splits.at(ProgramKind::kTrain);
 }
 
 Recording record_steps(const Job& job, const RecordingOptions& options) {
@@ -95,8 +95,8 @@ Recording record_steps(const Job& job, const RecordingOptions& options) {
         options.from.empty() ? 0 : load_start(session, options.from).iteration;
     if (options.disturbance > 0) disturb_weights(session, options.disturbance, options.draw);
     record_variables(session, 0, recording.tensors);
-    Runner runner(session, ProgramKind::kTrain, job.train);
-    data::Loader loader(job.train, training_options(job, runner.staging_memory()), runner.parts());
+    Runner runner(session, ProgramKind::kTrain, job.split);
+    data::Loader loader(job.split, training_options(job, runner.staging_memory()), runner.parts());
     const Schedule rate = learning_rate_of(job.config.compile->optimizer);
     for (std::int64_t step = 0; step < options.steps; ++step) {
       runner.step(loader, first + step, rate(first + step));

@@ -211,7 +211,7 @@ std::string describe(const Difference& difference, const std::string& checkpoint
 std::vector<std::string> check_same_training(const Checkpoint& checkpoint, const Job& job) {
   const std::string& directory = checkpoint.directory();
   const config::Config& here = job.config;
-  const Signature signature = signature_of(job.train);
+  const Signature signature = signature_of(job.split);
   std::vector<Difference> layers, training;
   std::optional<Difference> loss, tokens, accumulation;
   try {

@@ -37,8 +37,8 @@ void share(Logs& logs, HostGroup& hosts) {
 /// Batches of one pass over the data.
 std::int64_t steps_per_pass(const Job& job) {
   const config::FitSpec& fit = job.config.fit;
-  const bool has_rest = !fit.drop_remainder && job.train.samples % fit.batch_size != 0;
-  return job.train.samples / fit.batch_size + (has_rest ? 1 : 0);
+  const bool has_rest = !fit.drop_remainder && job.split.samples % fit.batch_size != 0;
+  return job.split.samples / fit.batch_size + (has_rest ? 1 : 0);
 }
 
 /// Whether a path leads into a directory, as both are written.
@@ -50,7 +50,7 @@ bool lies_in(const std::string& file, const std::string& directory) {
 /// Reads some samples, or draws them.
 Fingerprints fingerprints_of(const Job& job) {
   const LocalWork work;
-  Fingerprints all{.training = data::fingerprint(job.train)};
+  Fingerprints all{.training = data::fingerprint(job.split)};
   if (job.validation) all.validation = data::fingerprint(*job.validation);
   return all;
 }
@@ -126,9 +126,9 @@ Trainer::Trainer(Session& session, const RunDirectory& directory, const Start& s
       training_(make_training(directory)),
       callbacks_(make_callbacks(config_)),
       known_logs_(known_logs(config_)),
-      runner_(session, ProgramKind::kTrain, session.job().train),
+      runner_(session, ProgramKind::kTrain, session.job().split),
       steps_(start.resumed != nullptr ? position_of(*start.resumed).steps : 0),
-      loader_(session.job().train,
+      loader_(session.job().split,
               training_options(session.job(), runner_.staging_memory(), steps_), runner_.parts()),
       iteration_(start.iteration),
       epoch_(config_.fit.initial_epoch),

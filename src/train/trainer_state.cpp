@@ -51,7 +51,7 @@ std::string check_space(const Session& session, const std::string& directory) {
 /// What decides which samples a step sees.
 Json data_of(const Job& job) {
   const config::FitSpec& fit = job.config.fit;
-  return {{"samples", job.train.samples},
+  return {{"samples", job.split.samples},
           {"batch_size", fit.batch_size},
           {"seed", job.config.seed},
           {"shuffle", fit.shuffle},

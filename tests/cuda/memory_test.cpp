@@ -41,7 +41,7 @@ fit: {batch_size: 32, validation: true}
 Job job_on(const std::string& text, const std::string& mesh) {
   Job job = job_of(text, mesh);
   add_program(job, ProgramKind::kInitialize, 0);
-  add_programs(job, ProgramKind::kTrain, job.train);
+  add_programs(job, ProgramKind::kTrain, job.split);
   add_programs(job, ProgramKind::kEvaluate, *job.validation);
   return job;
 }

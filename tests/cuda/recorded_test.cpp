@@ -47,8 +47,8 @@ fit: {batch_size: 16}
 class Steps {
  public:
   explicit Steps(Session& session)
-      : runner_(session, ProgramKind::kTrain, session.job().train),
-        loader_(session.job().train, {.batch_size = 16, .memory = runner_.staging_memory()},
+      : runner_(session, ProgramKind::kTrain, session.job().split),
+        loader_(session.job().split, {.batch_size = 16, .memory = runner_.staging_memory()},
                 runner_.parts()) {
     session.initialize();
   }
@@ -66,7 +66,7 @@ class Steps {
 Job job_on(const std::string& mesh) {
   Job job = job_of(kText, mesh);
   add_program(job, ProgramKind::kInitialize, 0);
-  add_programs(job, ProgramKind::kTrain, job.train);
+  add_programs(job, ProgramKind::kTrain, job.split);
   return job;
 }
 
@@ -150,7 +150,7 @@ TEST_CASE("a GPU that is lost within a recorded program says where it was" * doc
 TEST_CASE("a GPU times a device's share of a step by itself") {
   for (const char* mesh : {"1x1", "2x2"}) {
     Job job = job_of(kText, mesh);
-    add_programs(job, ProgramKind::kTrain, job.train);
+    add_programs(job, ProgramKind::kTrain, job.split);
     const int last = job.mesh.num_devices() - 1;
     const TimeAlone time = time_alone(job, {ProgramKind::kTrain, 16}, last);
     CHECK(time.seconds > 0);

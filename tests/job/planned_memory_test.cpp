@@ -114,7 +114,7 @@ TEST_CASE("a context of 8,192 steps trains in the memory that is planned for it"
   train(attention(64), {.steps = 1});  // what libraries keep is there before
   Job job = job_of(attention(8192), "");
   add_program(job, ProgramKind::kInitialize, 0);
-  add_programs(job, ProgramKind::kTrain, job.train);
+  add_programs(job, ProgramKind::kTrain, job.split);
   const std::int64_t planned = planned_memory(job).use.bytes();
   CHECK(planned < std::int64_t{32} << 20U);
   if (!forget_peak()) {

@@ -31,8 +31,8 @@ fit: {batch_size: 8, drop_remainder: true}
 speed::Report measure(const Job& job, const World& world) {
   Session session(job, world);
   session.initialize();
-  Runner runner(session, ProgramKind::kTrain, job.train);
-  data::Loader loader(job.train, training_options(job), runner.parts());
+  Runner runner(session, ProgramKind::kTrain, job.split);
+  data::Loader loader(job.split, training_options(job), runner.parts());
   speed::Report report;
   report.config = "numbers.yaml";
   report.batch = 8;
@@ -52,7 +52,7 @@ speed::Report measure(const Job& job, const World& world) {
 speed::Report report_of_first_device() {
   Job job = testing::job_of(kConfig, "");
   add_program(job, ProgramKind::kInitialize, 0);
-  add_programs(job, ProgramKind::kTrain, job.train);
+  add_programs(job, ProgramKind::kTrain, job.split);
   speed::Report report;
   run_on_devices(job, [&](const World& world) {
     const speed::Report mine = measure(job, world);

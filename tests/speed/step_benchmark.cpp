@@ -37,7 +37,7 @@ Job make_training(cli::ConfigArguments& config) {
   assignments.insert(assignments.end(), {"fit.drop_remainder=true", "fit.validation=false"});
   Job job = cli::load_job(config, "fit");
   add_program(job, ProgramKind::kInitialize, 0);
-  add_programs(job, ProgramKind::kTrain, job.train);
+  add_programs(job, ProgramKind::kTrain, job.split);
   return job;
 }
 
@@ -64,8 +64,8 @@ void time_samples(Session& session, Runner& runner, data::Loader& loader,
 speed::Report measure(const Job& job, const World& world, const Arguments& arguments) {
   Session session(job, world);
   session.initialize();
-  Runner runner(session, ProgramKind::kTrain, job.train);
-  data::Loader loader(job.train, training_options(job), runner.parts());
+  Runner runner(session, ProgramKind::kTrain, job.split);
+  data::Loader loader(job.split, training_options(job), runner.parts());
 
   speed::Report report;
   report.config = job.config.file;

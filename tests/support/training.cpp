@@ -49,15 +49,15 @@ Trajectory train(const std::string& text, const TrainOptions& options) {
   if (options.adapt) options.adapt(job.target);
   job.device_factory = options.make_device;
   add_program(job, ProgramKind::kInitialize, 0);
-  add_programs(job, ProgramKind::kTrain, job.train);
+  add_programs(job, ProgramKind::kTrain, job.split);
   Trajectory result;
   std::mutex mutex;
   run_on_devices(job, [&](const World& world) {
     Session session(job, world);
     session.initialize();
     start_from(session, options.initial);
-    Runner runner(session, ProgramKind::kTrain, job.train);
-    data::Loader loader(job.train,
+    Runner runner(session, ProgramKind::kTrain, job.split);
+    data::Loader loader(job.split,
                         {.batch_size = job.config.fit.batch_size,
                          .shuffle = options.shuffle,
                          .seed = job.config.seed,

@@ -133,7 +133,7 @@ void check_against_keras(const std::string& name, const std::string& mesh,
     const bool is_weighted = metric.starts_with("weighted_");
     const auto counts =
         is_weighted ? read_array(name, "weight_sums")
-                    : batch_counts(steps.size(), job.train.samples, job.config.fit.batch_size);
+                    : batch_counts(steps.size(), job.split.samples, job.config.fit.batch_size);
     const double expected = mean_over(steps, counts);
     CHECK_MESSAGE(value == doctest::Approx(expected).epsilon(tolerance.losses), metric);
   }

@@ -146,7 +146,7 @@ TEST_CASE("predictions are made of tokens as they are") {
   const TempDirectory directory;
   const Job job = job_of(text_of(directory, kMask), "1x1");
   const auto is_masked = [&](ProgramKind kind) {
-    return signature_of(job.train, kind).inputs.front().stored->mask.has_value();
+    return signature_of(job.split, kind).inputs.front().stored->mask.has_value();
   };
   CHECK(is_masked(ProgramKind::kTrain));
   CHECK(is_masked(ProgramKind::kEvaluate));

@@ -23,7 +23,7 @@ ExitCode run(const WeightsArguments& arguments) {
   if (!job.config.compile) {
     fail("{}: no 'compile:' section; it names loss and metrics", job.config.file);
   }
-  const data::Split split = job.train;
+  const data::Split split = job.split;
   if (!arguments.job->dump.empty()) {
     print_after_pass(job, ProgramKind::kEvaluate, split, arguments.job->dump);
     return ExitCode::kOk;

@@ -114,7 +114,7 @@ TraceOptions trace_of(const FitArguments& arguments, const Job& job) {
 /// Data that are sorted by their labels are no data to take the last samples of.
 void note_odd_labels(const Job& job) {
   if (launched_rank() > 0 || job.config.fit.validation_split <= 0 || !job.validation) return;
-  const auto odd = data::odd_labels(job.train, *job.validation);
+  const auto odd = data::odd_labels(job.split, *job.validation);
   if (!odd) return;
   say(
       fmt::format("note: validation_split takes the last {} samples, and {}: are the data sorted "
@@ -128,10 +128,10 @@ ExitCode run(const FitArguments& arguments) {
     fail("{}: no 'compile:' section; it names optimizer, loss and metrics", job.config.file);
   }
   if (!arguments.job->dump.empty()) {
-    print_after_pass(job, ProgramKind::kTrain, job.train, arguments.job->dump);
+    print_after_pass(job, ProgramKind::kTrain, job.split, arguments.job->dump);
     return ExitCode::kOk;
   }
-  const auto preparation = data::prepare(job.train);  // while the programs are compiled
+  const auto preparation = data::prepare(job.split);  // while the programs are compiled
   FitOptions options{.verbose = arguments.json ? 0 : arguments.job->verbose,
                      .weights_only = arguments.weights_only,
                      .rerun = rerun_of(arguments, job.config),

@@ -33,7 +33,7 @@ std::string default_file(const config::Config& config, const std::string& weight
 
 ExitCode run(const PredictArguments& arguments) {
   Job job = load_job(*arguments.weights, "predict", make_prediction_job);
-  const data::Split split = job.train;
+  const data::Split split = job.split;
   if (!arguments.weights->job->dump.empty()) {
     print_after_pass(job, ProgramKind::kPredict, split, arguments.weights->job->dump);
     return ExitCode::kOk;

@@ -80,7 +80,7 @@ ExitCode validate(const ConfigArguments& arguments) {
   if (launched_rank() != 0) return ExitCode::kOk;
   fmt::print("{}: ok\n  {}\n", job.config.file, summarize(job.config));
   if (missing.empty()) {
-    fmt::print("  {}\n", data::describe(job.train));
+    fmt::print("  {}\n", data::describe(job.split));
     if (job.validation) fmt::print("  {}\n", data::describe(*job.validation));
   }
   for (const std::string& note : notes_of(job)) fmt::print("  note: {}\n", note);
