@@ -53,9 +53,7 @@ std::vector<DeviceMemory> memory_of_all(const Session& session) {
   const DeviceMemory mine{
       session.variable_bytes(),       session.arena_bytes(), use.collectives, use.samples,
       kept_data_bytes(session.job()), peak_resident_bytes()};
-  std::vector<DeviceMemory> all(static_cast<std::size_t>(session.hosts().size()));
-  session.hosts().all_gather(&mine, sizeof mine, all.data());
-  return all;
+  return gather_all(session.hosts(), mine);
 }
 
 void write_memory_report(const std::vector<DeviceMemory>& devices, const std::string& file) {

@@ -37,7 +37,9 @@ struct DeviceMemory {
 /// Of every device; all call it.
 std::vector<DeviceMemory> memory_of_all(const Session& session);
 
-/// Writes memory.csv, a row per device:
+constexpr const char* kMemoryFile = "memory.csv";
+
+/// Writes it, a row per device:
 ///
 ///     device,variables,arena,collectives,samples,data,process_peak
 ///     0,19431424,58728448,0,0,7850000,104857600

@@ -15,7 +15,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Names = std::vector<std::string>;
 
-constexpr const char* kFile = "/names.json";
 constexpr std::size_t kShown = 20;  // names that a line of an error holds
 
 Names read_names(const std::string& file, const Json& json) {
@@ -47,14 +46,14 @@ void write_names(const data::Split& split, const std::string& directory) {
     const auto& names = field.source->info().names;
     if (!names.texts.empty() && !names.may_differ) json[field.name] = names.texts;
   }
-  const std::string file = directory + kFile;
+  const std::string file = directory + "/" + kNamesFile;
   if (!json.empty()) return replace_file(file, json_dump(json, 1) + "\n");
   std::error_code ignored;
   std::filesystem::remove(file, ignored);
 }
 
 void check_same_names(const data::Split& split, const std::string& weights) {
-  const std::string file = run_directory_of(weights) + kFile;
+  const std::string file = run_directory_of(weights) + "/" + kNamesFile;
   if (!is_regular_file(file)) return;
   const Json json = Json::parse(read_text_file(file), nullptr, false);
   for (const data::Field& field : split.fields) {

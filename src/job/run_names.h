@@ -6,6 +6,8 @@
 
 namespace meshwork {
 
+constexpr const char* kNamesFile = "names.json";
+
 /// Writes what the numbers of the data are of, columns and classes by field, to names.json in the
 /// directory of a run; takes away that of an earlier run where nothing says it.
 void write_names(const data::Split& split, const std::string& directory);

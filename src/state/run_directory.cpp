@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <filesystem>
 #include <system_error>
@@ -21,9 +20,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kWayOut = "; set run_directory to a place that can be written";
-constexpr const char* kLock = "/.lock";
+constexpr const char* kLockName = ".lock";
+constexpr const char* kCheckpoints = "checkpoints";
 constexpr std::string_view kMark = ".shared";
 constexpr const char* kNotRemoved = "; set run_directory, or take the next free name with --new";
+
+std::string lock_of(const std::string& directory) { return directory + "/" + kLockName; }
 
 void create(const std::string& path) {
   if (path.empty()) fail(ExitCode::kFile, "run_directory is empty{}", kWayOut);
@@ -40,7 +42,7 @@ std::string holder() { return fmt::format("process {} on {}\n", getpid(), host_n
 
 File lock(const std::string& path) {
   try {
-    File file = File::open_to_append(path + kLock);
+    File file = File::open_to_append(lock_of(path));
     if (file.lock()) {
       file.resize(0);
       file.append(holder());
@@ -49,7 +51,7 @@ File lock(const std::string& path) {
   } catch (const Error& error) {
     throw Error(error.code(), error.what() + std::string(kWayOut));
   }
-  std::string who = read_text_file(path + kLock);
+  std::string who = read_text_file(lock_of(path));
   if (!who.empty()) who.pop_back();
   fail(ExitCode::kFile,
        "{}: another run, {}, writes to it; wait for it, set run_directory, or take the next free "
@@ -71,13 +73,15 @@ std::string left_in(const std::string& path, const std::string& newest) {
   return newest.empty() ? "" : fs::relative(newest, path, code).string();
 }
 
-void remove_leftovers(const std::string& path) {
+void remove_leftovers(const std::string& path, const std::vector<std::string>& files) {
   std::error_code code;
   for (fs::directory_iterator entry(path, code), end; !code && entry != end;
        entry.increment(code)) {
     const std::string name = entry->path().filename().string();
     const std::string_view file = file_of_partial(name);
-    if (!is_of_run(file) && file != kMark) continue;  // another program's, such as predict's
+    const bool is_known =
+        is_of_run_directory(file) || file == kMark || std::ranges::count(files, file) > 0;
+    if (!is_known) continue;  // another program's, such as predict's
     std::error_code ignored;
     fs::remove(entry->path(), ignored);
   }
@@ -142,45 +146,42 @@ void check_shared(const std::string& path, HostGroup& hosts) {
   });
 }
 
-constexpr std::array<std::string_view, 13> kNames{
-    kFinalWeights,    "checkpoints",     "config.yaml", "memory.csv", "metrics.csv",
-    "metrics.jsonl",  "names.json",      "run.json",    "steps.csv",  "steps.jsonl",
-    "tokenizer.json", "vocabulary.json", ".lock"};
-
 }  // namespace
 
 std::string run_directory_of(const std::string& weights) {
   fs::path parent = fs::path(weights).lexically_normal().parent_path();
-  if (parent.filename() == "checkpoints") parent = parent.parent_path();
+  if (parent.filename() == kCheckpoints) parent = parent.parent_path();
   return parent.empty() ? "." : parent.string();
 }
 
 bool is_in_use(const std::string& run_directory) {
-  const std::string file = run_directory + kLock;
+  const std::string file = lock_of(run_directory);
   std::error_code code;
   return fs::exists(file, code) && !File::open_to_write(file).lock();
 }
 
-bool is_of_run(std::string_view name) {
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+bool is_of_run_directory(std::string_view name) {
+  return name == kFinalWeights || name == kCheckpoints || name == kLockName;
 }
 
-RunDirectory::RunDirectory(const std::string& path, Rerun rerun, HostGroup& hosts) {
+RunDirectory::RunDirectory(const std::string& path, Rerun rerun, HostGroup& hosts,
+                           const std::vector<std::string>& files) {
   collectively(hosts, [&] {
-    if (hosts.rank() == 0) open(path, rerun);
+    if (hosts.rank() == 0) open(path, rerun, files);
   });
   broadcast_text(hosts, path_, 0);
   broadcast_text(hosts, newest_, 0);
   check_shared(path_, hosts);
 }
 
-void RunDirectory::open(const std::string& path, Rerun rerun) {
+void RunDirectory::open(const std::string& path, Rerun rerun,
+                        const std::vector<std::string>& files) {
   path_ = rerun == Rerun::kNew ? create_next_free(path) : path;
   create(path_);
   lock_ = lock(path_);
-  lock_id_ = id_of(path_ + kLock).value_or(FileId());
+  lock_id_ = id_of(lock_of(path_)).value_or(FileId());
   decide(rerun);
-  remove_leftovers(path_);
+  remove_leftovers(path_, files);
   remove_unfinished(checkpoints());
 }
 
@@ -204,7 +205,7 @@ void RunDirectory::decide(Rerun rerun) {
   newest_.clear();
 }
 
-bool RunDirectory::is_held() const { return !lock_ || id_of(path_ + kLock) == lock_id_; }
+bool RunDirectory::is_held() const { return !lock_ || id_of(lock_of(path_)) == lock_id_; }
 
 void RunDirectory::check_held() const {
   if (is_held()) return;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/file.h"
 #include "comm/host_group.h"
@@ -29,10 +30,12 @@ enum class Rerun {
 /// .lock in it, whose text names who holds it. The first member of a job opens it for all.
 class RunDirectory {
  public:
-  /// All members call it, with the same arguments. Throws an Error of ExitCode::kFile on all where
-  /// the directory cannot be written, another run holds it, `rerun` refuses what is in it, or a
-  /// member does not see it.
-  RunDirectory(const std::string& path, Rerun rerun, HostGroup& hosts);
+  /// All members call it, with the same arguments. `files`: names of what the run writes there
+  /// beside weights and checkpoints; what an earlier one has left unfinished of all these is
+  /// removed. Throws an Error of ExitCode::kFile on all where the directory cannot be written,
+  /// another run holds it, `rerun` refuses what is in it, or a member does not see it.
+  RunDirectory(const std::string& path, Rerun rerun, HostGroup& hosts,
+               const std::vector<std::string>& files = {});
 
   const std::string& path() const { return path_; }
   std::string checkpoints() const { return path_ + "/checkpoints"; }
@@ -50,7 +53,7 @@ class RunDirectory {
   void remove_old() const;
 
  private:
-  void open(const std::string& path, Rerun rerun);
+  void open(const std::string& path, Rerun rerun, const std::vector<std::string>& files);
   void decide(Rerun rerun);
 
   std::string path_;
@@ -70,7 +73,8 @@ std::string run_directory_of(const std::string& weights);
 /// Whether a process holds the directory of a run.
 bool is_in_use(const std::string& run_directory);
 
-/// Whether a run itself writes what has this name in its directory.
-bool is_of_run(std::string_view name);
+/// Whether it is the directory itself that has what is of this name: weights, checkpoints, the
+/// lock.
+bool is_of_run_directory(std::string_view name);
 
 }  // namespace meshwork

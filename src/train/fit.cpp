@@ -20,6 +20,7 @@
 #include "optim/optimizer.h"
 #include "train/evaluate.h"
 #include "train/load_start.h"
+#include "train/run_files.h"
 #include "train/run_record.h"
 #include "train/same_training.h"
 #include "train/trainer.h"
@@ -204,7 +205,7 @@ FitResult train(Session& session, const RunDirectory& directory, const FitOption
   if (record == nullptr) return result;
   try {
     directory.check_held();
-    write_memory_report(memory, directory.path() + "/memory.csv");
+    write_memory_report(memory, directory.path() + "/" + kMemoryFile);
   } catch (const Error& error) {
     say(fmt::format("warning: {}", error.what()));
   }
@@ -233,8 +234,8 @@ std::string describe(const FitOptions& options) {
 void check_not_overwritten(const std::string& config, const std::string& run_directory) {
   namespace fs = std::filesystem;
   std::error_code code;
-  if (fs::exists(run_directory + "/run.json", code)) return;
-  if (!fs::equivalent(config, run_directory + "/config.yaml", code)) return;
+  if (fs::exists(run_directory + "/" + kRecordFile, code)) return;
+  if (!fs::equivalent(config, run_directory + "/" + kConfigFile, code)) return;
   fail(
       "{}: a run writes its own config.yaml to its directory, over this one; set run_directory to "
       "another folder, or give this file another name",
@@ -245,7 +246,7 @@ void check_not_overwritten(const std::string& config, const std::string& run_dir
 
 FitResult fit(const Job& job, const World& world, const FitOptions& options, std::ostream& out) {
   check_same_job(job, *world.hosts, describe(options));
-  const RunDirectory directory(job.config.run_directory, options.rerun, *world.hosts);
+  const RunDirectory directory(job.config.run_directory, options.rerun, *world.hosts, run_files());
   collectively(*world.hosts, [&] {
     if (world.hosts->rank() == 0) check_not_overwritten(job.config.file, directory.path());
   });

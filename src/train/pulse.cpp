@@ -29,11 +29,9 @@ Signs Pulse::ask(const Signs& mine) {
   const double now = steady_seconds();
   const Message message{mine.signal, mine.is_due ? 1 : 0, mine.has_written ? 1 : 0,
                         (now - last_) / static_cast<double>(std::max<std::int64_t>(1, steps_))};
-  std::vector<Message> all(static_cast<std::size_t>(hosts_.size()));
-  hosts_.all_gather(&message, sizeof message, all.data());
   Signs signs;
   double slowest = 0;
-  for (const Message& other : all) {
+  for (const Message& other : gather_all(hosts_, message)) {
     signs.signal = std::max(signs.signal, static_cast<int>(other.signal));
     signs.is_due = signs.is_due || other.is_due != 0;
     signs.has_written = signs.has_written && other.has_written != 0;

@@ -15,6 +15,14 @@
 namespace meshwork {
 namespace {
 
+constexpr const char* kMetrics = "metrics";
+constexpr const char* kSteps = "steps";
+
+/// "metrics.csv"
+std::string name_of(const std::string& table, const LogFormat& format) {
+  return fmt::format("{}.{}", table, format.names.front());
+}
+
 std::vector<const LogFormat*> formats_of(const config::FitSpec& fit) {
   if (fit.log_format.empty()) return {&log_files::kCsv};
   std::vector<const LogFormat*> formats;
@@ -32,22 +40,30 @@ std::vector<const LogFormat*> formats_of(const config::FitSpec& fit) {
 
 }  // namespace
 
+std::vector<std::string> log_names() {
+  std::vector<std::string> names;
+  for (const LogFormat* format : log_formats()) {
+    for (const char* table : {kMetrics, kSteps}) names.push_back(name_of(table, *format));
+  }
+  return names;
+}
+
 void check_log_formats(const config::FitSpec& fit) { formats_of(fit); }
 
 RunLogs::RunLogs(const config::FitSpec& fit, const std::string& directory,
                  const std::vector<std::string>& expected, const Json& state, Say say)
     : expected_(expected), known_(state), say_(std::move(say)) {
   for (const LogFormat* format : formats_of(fit)) {
-    open(*format, directory, "metrics", "epoch", metrics_);
+    open(*format, directory, kMetrics, "epoch", metrics_);
     const std::string note = metrics_.back().file->describe_left_out(expected_);
     if (!note.empty()) say_(note);
-    if (fit.log_steps) open(*format, directory, "steps", "step", steps_);
+    if (fit.log_steps) open(*format, directory, kSteps, "step", steps_);
   }
 }
 
 void RunLogs::open(const LogFormat& format, const std::string& directory, const std::string& table,
                    const std::string& key, std::vector<Open>& logs) {
-  const std::string name = fmt::format("{}.{}", table, format.names.front());
+  const std::string name = name_of(table, format);
   const Json state = known_.is_null() ? Json() : known_.value(name, Json());
   const Json* old = known_.is_null() ? nullptr : &state;
   logs.push_back({name, format.open(directory + "/" + name, key, old), false});

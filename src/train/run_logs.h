@@ -20,6 +20,9 @@ struct Pace {
   double samples_per_second() const { return seconds > 0 ? samples / seconds : 0; }
 };
 
+/// Names of all logs that a run may write: "metrics.csv".
+std::vector<std::string> log_names();
+
 /// The logs of a run: metrics.csv with a row per epoch and, where they are wanted, steps.csv with a
 /// row per step; the same in other formats that `fit: log_format` names. A row that
 /// cannot be written is missing; the first one of a file costs a warning.

@@ -30,7 +30,7 @@ constexpr const char* kCompleted = "completed";
 /// UTC, as ISO 8601 writes it.
 std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
-std::string file_in(const std::string& run_directory) { return run_directory + "/run.json"; }
+std::string file_in(const std::string& run_directory) { return run_directory + "/" + kRecordFile; }
 
 /// That of a run; no object where there is none that can be read.
 OrderedJson record_in(const std::string& run_directory) {

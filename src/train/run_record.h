@@ -11,7 +11,9 @@
 
 namespace meshwork {
 
-/// run.json: what a run was, how fast it trained and how it ended. The file is there from the
+constexpr const char* kRecordFile = "run.json";
+
+/// What a run was, how fast it trained and how it ended. The file is there from the
 /// moment that nothing can refuse the run, with the status "running", and says "completed",
 /// "stopped" or "failed" at its end; one that still says "running" belongs to a run that goes on,
 /// or that was killed: was_killed().

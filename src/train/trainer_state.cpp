@@ -13,6 +13,7 @@
 #include "job/node_memory.h"
 #include "machine/signals.h"
 #include "state/json_integer.h"
+#include "train/run_files.h"
 #include "train/trainer.h"
 
 namespace meshwork {
@@ -285,7 +286,7 @@ void Trainer::open_files(const RunDirectory& directory, const Start& start) {
     start.on_begin();
     const std::string warning = check_space(session_, directory.path());
     if (!warning.empty()) training_.say(warning);
-    replace_file(directory.path() + "/config.yaml",
+    replace_file(directory.path() + "/" + kConfigFile,
                  config::standalone_text(config_, directory.path()));
     const Json old = resumed_ == nullptr ? Json() : read_state(*resumed_, [](const Json& state) {
       return state.at("files");

@@ -126,6 +126,19 @@ TEST_CASE("leftovers of killed runs go") {
   for (const std::string& file : theirs) CHECK(std::filesystem::exists(file));
 }
 
+TEST_CASE("leftovers of what the run writes beside weights go, too") {
+  const TempDirectory directory;
+  const std::string run = directory.file("run");
+  std::filesystem::create_directories(run);
+  const std::string own = partial_name(run + "/log.csv");
+  const std::string other = partial_name(run + "/other.csv");
+  for (const std::string& file : {own, other}) write_text(file, "half");
+  const World world = single_world({});
+  const RunDirectory held(run, Rerun::kRefuse, *world.hosts, {"log.csv"});
+  CHECK_FALSE(std::filesystem::exists(own));
+  CHECK(std::filesystem::exists(other));
+}
+
 TEST_CASE("a run that is refused takes nothing away") {
   const TempDirectory directory;
   const std::string run = directory.file("run");

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "train/run_files.h"
 #include "whole_runs.h"
 
 using namespace meshwork;
@@ -250,4 +251,22 @@ TEST_CASE("steps whose gradients overflow are left out alike on every mesh") {
       text("{SGD: {learning_rate: {CosineDecay: {initial_learning_rate: 0.1, decay_steps: 9}}, "
            "momentum: 0.9, gradient_accumulation_steps: 2, use_ema: true, ema_momentum: 0.7}}"),
       directory);
+}
+
+TEST_CASE("all that a run leaves in its directory has a name that callbacks may not take") {
+  const TempDirectory directory;
+  const std::string run = directory.file("run");
+  const std::string text = text_of("{SGD: {learning_rate: 0.1}}",
+                                   "batch_size: 8, epochs: 1, log_steps: true, log_format: [csv, "
+                                   "jsonl]") +
+                           "checkpoint: {every: 1 epoch}\n";
+  CHECK(fit_on(text, "2x2", run).error == "");
+  int entries = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(run)) {
+    CAPTURE(entry.path().string());
+    CHECK(is_of_run(entry.path().filename().string()));
+    ++entries;
+  }
+  CHECK(entries >= 9);  // weights, checkpoints, lock, config.yaml, memory.csv, logs
+  CHECK_FALSE(is_of_run("log.csv"));
 }

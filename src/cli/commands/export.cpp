@@ -16,6 +16,7 @@
 #include "state/stored_tensors.h"
 #include "train/evaluate.h"
 #include "train/position.h"
+#include "train/run_files.h"
 
 namespace meshwork::cli {
 namespace {
@@ -75,7 +76,7 @@ std::optional<config::Config> config_of(const Arguments& arguments, const From& 
   if (!arguments.config.empty()) return config::load_config(arguments.config, {});
   if (from.checkpoint) return meshwork::config_of(*from.checkpoint);
   const std::string beside =
-      (std::filesystem::path(from.path).parent_path() / "config.yaml").string();
+      (std::filesystem::path(from.path).parent_path() / kConfigFile).string();
   if (is_regular_file(beside)) return config::load_config(beside, {});
   return std::nullopt;
 }

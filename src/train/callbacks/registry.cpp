@@ -11,6 +11,7 @@
 #include "optim/optimizer.h"
 #include "state/run_directory.h"
 #include "train/callbacks/callback.h"
+#include "train/run_files.h"
 
 namespace meshwork {
 namespace {
