@@ -154,6 +154,10 @@ std::string run_directory_of(const std::string& weights) {
   return parent.empty() ? "." : parent.string();
 }
 
+std::optional<FileId> holder_of(const std::string& run_directory) {
+  return id_of(lock_of(run_directory));
+}
+
 bool is_in_use(const std::string& run_directory) {
   const std::string file = lock_of(run_directory);
   std::error_code code;
@@ -179,7 +183,7 @@ void RunDirectory::open(const std::string& path, Rerun rerun,
   path_ = rerun == Rerun::kNew ? create_next_free(path) : path;
   create(path_);
   lock_ = lock(path_);
-  lock_id_ = id_of(lock_of(path_)).value_or(FileId());
+  lock_id_ = holder_of(path_).value_or(FileId());
   decide(rerun);
   remove_leftovers(path_, files);
   remove_unfinished(checkpoints());
@@ -205,7 +209,7 @@ void RunDirectory::decide(Rerun rerun) {
   newest_.clear();
 }
 
-bool RunDirectory::is_held() const { return !lock_ || id_of(lock_of(path_)) == lock_id_; }
+bool RunDirectory::is_held() const { return !lock_ || holder_of(path_) == lock_id_; }
 
 void RunDirectory::check_held() const {
   if (is_held()) return;

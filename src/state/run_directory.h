@@ -70,6 +70,10 @@ constexpr const char* kFinalWeights = "final.safetensors";
 /// "DIR/final.safetensors" and "DIR/checkpoints/step-6".
 std::string run_directory_of(const std::string& weights);
 
+/// The file by which a run holds its directory: as long as it runs, no other one has the same. None
+/// where nothing holds it.
+std::optional<FileId> holder_of(const std::string& run_directory);
+
 /// Whether a process holds the directory of a run.
 bool is_in_use(const std::string& run_directory);
 

@@ -82,6 +82,7 @@ Watchdog::Watchdog(const Job& job, HostGroup& hosts,
 
 void Watchdog::stay_in(const std::string& run_directory) {
   run_directory_ = run_directory;
+  holder_ = holder_of(run_directory);
   directory_ = run_directory + "/.stalled";
   remedy_ = ", --resume goes on from the last checkpoint";
   std::error_code ignored;
@@ -111,6 +112,8 @@ Watchdog::~Watchdog() {
   fs::remove(directory_, ignored);  // the last one to leave it empty
 }
 
+bool Watchdog::is_held() const { return !holder_ || holder_of(run_directory_) == holder_; }
+
 Watchdog::Sign Watchdog::sign() const {
   const std::uint64_t done = local_work().done;
   if (streams_ == nullptr) return {.local_work = done};
@@ -135,6 +138,7 @@ std::string Watchdog::file_of(int rank) const {
 
 /// Files that cannot be written leave a device that says nothing.
 void Watchdog::tell(const std::string& text) {
+  if (!is_held()) return;
   try {
     const std::string path = file_of(hosts_.rank());
     if (!has_file_) create_parent_directory(path);
@@ -153,7 +157,8 @@ Watchdog::Roll Watchdog::call_roll() const {
   std::vector<std::string> words, silent;
   roll.first = hosts_.size();
   for (int rank = 0; rank < hosts_.size(); ++rank) {
-    const std::string word = read_word(file_of(rank), std::max(kShortestWord, kTellAt * limit_));
+    const std::string word =
+        is_held() ? read_word(file_of(rank), std::max(kShortestWord, kTellAt * limit_)) : "";
     if (word.empty()) {
       silent.push_back(std::to_string(rank));
       continue;
@@ -186,7 +191,7 @@ void Watchdog::look(double now) {
   const double waited = now - since_;
   if (waited < kTellAt * limit_) return;
   // The device that ended the job has taken all files with it.
-  if (has_file_ && !fs::exists(directory_, ignored)) end_job();
+  if (has_file_ && is_held() && !fs::exists(directory_, ignored)) end_job();
   tell(describe());
   if (waited < kCallRollAt * limit_) return;
   const Roll roll = call_roll();
@@ -215,9 +220,9 @@ void Watchdog::end_job_with(const Roll& roll, double waited) const {
   std::error_code ignored;
   // Under another name first, so that no device writes into it, or makes it anew, meanwhile.
   const std::string gone = partial_name(directory_);
-  fs::rename(directory_, gone, ignored);
+  if (is_held()) fs::rename(directory_, gone, ignored);
   fs::remove_all(gone, ignored);
-  if (!run_directory_.empty()) {
+  if (!run_directory_.empty() && is_held()) {
     fail_record_in(run_directory_, ExitCode::kCommunication, message);
   }
   end_job();

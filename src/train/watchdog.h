@@ -6,6 +6,7 @@
 
 #include "base/ticker.h"
 #include "job/session.h"
+#include "state/run_directory.h"
 
 namespace meshwork {
 
@@ -16,7 +17,8 @@ namespace meshwork {
 /// for which the others may wait, nothing ends; one whose process does LocalWork gets on, too, and
 /// one whose host computes a kernel, however long.
 ///
-/// Devices tell each other in files of a directory, which all must reach.
+/// Devices tell each other in files of a directory, which all must reach. Where the run directory
+/// has been moved, each speaks for itself, and no other run that has its place is touched.
 class Watchdog {
  public:
   /// Over a run of `fit`, in its directory.
@@ -53,6 +55,7 @@ class Watchdog {
   void look(double now);
   Sign sign() const;
   bool is_at_work() const;
+  bool is_held() const;
   std::string describe() const;
   void tell(const std::string& text);
   Roll call_roll() const;
@@ -69,6 +72,7 @@ class Watchdog {
   const ProgramStreams* streams_;  ///< none: there is no session yet
   double limit_;                   ///< seconds; 0: nothing is watched
   std::string run_directory_;      ///< whose record says how the run ends; "" of what is no fit
+  std::optional<FileId> holder_;   ///< of it: another run may have made one in its place since
   std::string directory_;          ///< for the files
   std::string remedy_;
   Sign last_;

@@ -186,8 +186,7 @@ TEST_CASE("a signal to a rank, or to all of them, ends a run behind a checkpoint
 
 TEST_CASE("two runs in one directory: the second is refused, and the first takes no harm") {
   const TempDirectory directory;
-  const std::string config = write_config(directory);
-  const std::string run = directory.file("run");
+  const std::string config = write_config(directory), run = directory.file("run");
   const Ending ending = run_job(fmt::format(
       "{} fit.epochs=100000 fit.callbacks.EarlyStopping.patience=100000 & P=$!\n{}{}; echo "
       "$?\nkill -TERM $P\nwait $P",
@@ -201,22 +200,23 @@ TEST_CASE("two runs in one directory: the second is refused, and the first takes
   check_checkpoints(run);
 }
 
-/// How four ranks end, of which one is stopped when a file is there. `patience`: their
-/// stall_timeout, in seconds.
+/// Longer than a host that has no time for them lets all ranks stand still.
+double patience_of_ranks() { return quick_seconds(4, program() + " --version") / 6; }
+
+/// How four ranks end, of which one is stopped when a file is there, behind which the shell does
+/// `then`. `patience`: their stall_timeout, in seconds.
 Ending end_with_rank_stopped(int rank, const std::string& file, double patience,
-                             const std::string& command) {
+                             const std::string& command, const std::string& then = "true") {
   return run_job(
       fmt::format("/usr/bin/env mpirun --oversubscribe -n 4 {} 'stall_timeout={:.0f} s' & P=$!\n"
-                  "{}kill -STOP {}\nwait $P",
-                  command, patience, wait_for(file), process_of(rank)));
+                  "{}kill -STOP {}\n{}\nwait $P",
+                  command, patience, wait_for(file), process_of(rank), then));
 }
 
 TEST_CASE("a rank that stands still ends the job, which says who waits for what") {
   const TempDirectory directory;
-  const std::string config = write_config(directory);
-  const std::string run = directory.file("run");
-  // Longer than a host that has no time for them lets all ranks stand still.
-  const double patience = quick_seconds(4, program() + " --version") / 6;
+  const std::string config = write_config(directory), run = directory.file("run");
+  const double patience = patience_of_ranks();
   const Ending ending = end_with_rank_stopped(
       2, run + "/checkpoints/*/index.json", patience,
       program() + fit(config, run) + " fit.epochs=500 fit.callbacks.EarlyStopping.patience=500");
@@ -236,13 +236,25 @@ TEST_CASE("a rank that stands still ends the job, which says who waits for what"
   CHECK(output(program() + fit(config, run)).starts_with("final loss="));
 }
 
+TEST_CASE("a rank that stands still takes nothing of a run that has the place of its own") {
+  const TempDirectory directory;
+  const std::string run = directory.file("run");
+  const Ending ending = end_with_rank_stopped(
+      2, run + "/checkpoints/*/index.json", patience_of_ranks(),
+      program() + fit(write_config(directory), run) + " fit.epochs=500",
+      fmt::format("mv {0} {0}-2; mkdir -p {0}/.stalled; cp {0}-2/run.json {0}-2/.lock {0}", run));
+  CAPTURE(ending.output);
+  CHECK(ending.exit_code == 4);
+  CHECK(contains(read_text(run + "/run.json"), "\"status\": \"running\""));
+  CHECK(std::filesystem::is_empty(run + "/.stalled"));
+}
+
 TEST_CASE("a rank that stands still before the first step ends the job") {
   const TempDirectory directory;
-  const std::string config = write_config(directory);
   const std::string run = directory.file("run");
-  const double patience = quick_seconds(4, program() + " --version") / 6;
+  const double patience = patience_of_ranks();
   const Ending ending = end_with_rank_stopped(2, run + "/run.json", patience,
-                                              program() + fit(config, run) +
+                                              program() + fit(write_config(directory), run) +
                                                   " checkpoint=false fit.epochs=100000 "
                                                   "fit.callbacks.EarlyStopping.patience=100000");
   CAPTURE(ending.output);
@@ -282,10 +294,9 @@ fit: {batch_size: 1, epochs: 1}
 
 TEST_CASE("a prediction that stands still ends, too") {
   const TempDirectory directory;
-  const std::string config = write_config(directory);
-  const std::string run = directory.file("run");
+  const std::string config = write_config(directory), run = directory.file("run");
   output(program() + fit(config, run));
-  const double patience = quick_seconds(4, program() + " --version") / 6;
+  const double patience = patience_of_ranks();
   // Split along `model` alone: all wait for the one that is stopped, and none gets on.
   const Ending ending = end_with_rank_stopped(
       1, run + "/predictions*", patience,
@@ -337,8 +348,7 @@ TEST_CASE("a checkpoint that lost something is told once, and the one before it 
 
 TEST_CASE("elastic.sh goes on with the ranks that are left") {
   const TempDirectory directory;
-  const std::string config = write_config(directory);
-  const std::string run = directory.file("run");
+  const std::string config = write_config(directory), run = directory.file("run");
   const std::string elastic = std::filesystem::absolute("scripts/elastic.sh").string();
   const Ending ending = run_job(fmt::format(
       "{} -n 4 {} fit {} --mesh data=-1 --verbose 0 layout_map=null optimizer_layout=null "

@@ -177,10 +177,15 @@ TEST_CASE("a directory that has been moved, or that another run has made, is not
     const RunDirectory held(run, Rerun::kRefuse, *world.hosts);
     CHECK(held.is_held());
     if (world.hosts->rank() == 1) return;
+    const auto holder = holder_of(run);
+    CHECK(holder);
     std::filesystem::rename(run, moved);
     CHECK_FALSE(held.is_held());
+    CHECK_FALSE(holder_of(run));
     open(run);
     CHECK_FALSE(held.is_held());
+    CHECK_FALSE(holder_of(run) == holder);
+    CHECK(holder_of(moved) == holder);
     CHECK(error_of([&] { held.check_held(); }) ==
           "3: " + run +
               ": the run directory has been moved or removed, and another run may have this place");
