@@ -87,6 +87,8 @@ CheckpointIndex read_index(const std::string& directory) {
   }
   try {
     return parse_checkpoint_index(read_text_file(path), path);
+  } catch (const NewerIndexError&) {
+    throw;
   } catch (const Error& error) {
     fail_damaged(error, directory);
   }

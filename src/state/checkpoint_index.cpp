@@ -169,12 +169,21 @@ void check_checksum(const Json& json, const std::string& file) {
   refuse(file, "it has another checksum than when it was written: damaged, or edited");
 }
 
+/// One that is newer need not be damaged.
+void check_version(const Json& version, const std::string& file) {
+  if (version == kVersion) return;
+  if (version.is_number_integer() && version > kVersion) {
+    throw NewerIndexError(
+        fmt::format("{}: a newer version of Meshwork has written this checkpoint, in version {} of "
+                    "the format, and this one reads version {}; install that version",
+                    file, version.dump(), kVersion));
+  }
+  refuse(file, "version {} is not the {} that this meshwork reads", version.dump(), kVersion);
+}
+
 CheckpointIndex read_index(const Json& json, const std::string& file) {
   if (json.at("format") != kFormat) refuse(file, "its format is not '{}'", kFormat);
-  if (json.at("version") != kVersion) {
-    refuse(file, "version {} is not the {} that this meshwork reads", json.at("version").dump(),
-           kVersion);
-  }
+  check_version(json.at("version"), file);
   CheckpointIndex index;
   for (const Json& tensor : json.at("tensors")) index.tensors.push_back(read_tensor(tensor, file));
   for (std::size_t i = 1; i < index.tensors.size(); ++i) {

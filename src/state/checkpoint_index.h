@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "state/safetensors_header.h"
 #include "state/tensor_part.h"
 
@@ -39,6 +40,12 @@ struct CheckpointIndex {
 };
 
 std::string to_json(const CheckpointIndex& index);
+
+/// The index is of a later version of the format than this program knows.
+class NewerIndexError : public Error {
+ public:
+  explicit NewerIndexError(const std::string& message) : Error(ExitCode::kFile, message) {}
+};
 
 /// Throws an Error of ExitCode::kFile, which begins with `file`, for whatever is not as to_json
 /// writes it: also slices that leave their tensor, leave some of it out, or hold some of it twice.

@@ -153,8 +153,10 @@ TEST_CASE("an index that is damaged is refused") {
   CHECK(complaint(good.substr(0, good.size() / 2)).starts_with("it is not JSON, at byte "));
   CHECK(complaint("[]").find("cannot use at() with array") != std::string::npos);
   CHECK(changed("meshwork checkpoint", "another") == "its format is not 'meshwork checkpoint'");
-  CHECK(changed("\"version\":1", "\"version\":7") ==
-        "version 7 is not the 1 that this meshwork reads");
+  for (const std::string version : {"0", "1.5", "\"2\""}) {
+    CHECK(changed("\"version\":1", "\"version\":" + version) ==
+          "version " + version + " is not the 1 that this meshwork reads");
+  }
   CHECK(changed("[700,901]", "[4611686018427387904,901]").find("has the shape") !=
         std::string::npos);
   CHECK(changed("[700,901]", "[700,902]") ==
@@ -174,6 +176,19 @@ TEST_CASE("an index that is damaged is refused") {
     CHECK(changed(from, to) ==
           "it has another checksum than when it was written: damaged, or edited");
   }
+}
+
+TEST_CASE("an index of a later version is not called damaged") {
+  const TempDirectory directory;
+  const std::string path = directory.file("c"), file = path + "/index.json";
+  write(path, kRows, 4);
+  const std::string version = "\"version\":1";
+  std::string text = read_text(file);
+  write_text(file, text.replace(text.find(version), version.size(), "\"version\":2"));
+  CHECK(error_of([&] { Checkpoint checkpoint(path); }) ==
+        "3: " + file +
+            ": a newer version of Meshwork has written this checkpoint, in version 2 of the "
+            "format, and this one reads version 1; install that version");
 }
 
 TEST_CASE("tensors that do not fit are named") {
