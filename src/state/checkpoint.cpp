@@ -305,11 +305,17 @@ bool is_checkpoint(const std::string& directory) {
   fail(ExitCode::kFile, "{}: cannot tell whether a checkpoint is there: {}", index, code.message());
 }
 
-std::vector<std::string> list_checkpoints(const std::string& directory) {
+std::vector<std::string> list_checkpoints(const std::string& directory,
+                                          const std::function<void(const Error&)>& odd) {
   std::vector<std::string> checkpoints;
   for (const std::string& name : names_in(directory)) {
     const std::string path = directory + "/" + name;
-    if (is_checkpoint(path)) checkpoints.push_back(path);
+    try {
+      if (is_checkpoint(path)) checkpoints.push_back(path);
+    } catch (const Error& error) {
+      if (!odd) throw;
+      odd(error);
+    }
   }
   return checkpoints;
 }

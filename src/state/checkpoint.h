@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -89,8 +90,10 @@ std::int64_t total_bytes(const CheckpointIndex& index);
 bool is_checkpoint(const std::string& directory);
 
 /// Directories of the whole checkpoints in `directory`, the oldest first. One is named
-/// step-<steps of the run>, or step-<steps>-<n> where there was one before.
-std::vector<std::string> list_checkpoints(const std::string& directory);
+/// step-<steps of the run>, or step-<steps>-<n> where there was one before. What cannot be looked
+/// at is left out where `odd` takes its Error, and throws it otherwise.
+std::vector<std::string> list_checkpoints(const std::string& directory,
+                                          const std::function<void(const Error&)>& odd = {});
 
 /// A name in `directory` for a checkpoint after so many steps that nothing has, and that comes
 /// behind all that are there of as many.

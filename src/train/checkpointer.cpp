@@ -219,9 +219,10 @@ void Checkpointer::remove(const std::string& path) const {
 }
 
 void Checkpointer::remove_old() const {
-  std::vector<std::string> all;
-  const std::string failure = failure_of([&] { all = list_checkpoints(directory_); });
-  if (!failure.empty()) say_(fmt::format("warning: older checkpoints stay: {}", failure));
+  const std::vector<std::string> all = list_checkpoints(directory_, [&](const Error& error) {
+    say_(fmt::format("warning: not counted among the checkpoints, and not removed: {}",
+                     error.what()));
+  });
   const auto kept = static_cast<std::ptrdiff_t>(spec_.keep);
   const auto end = all.end() - std::min<std::ptrdiff_t>(kept, std::ssize(all));
   for (auto checkpoint = all.begin(); checkpoint != end; ++checkpoint) {
