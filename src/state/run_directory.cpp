@@ -184,6 +184,7 @@ void RunDirectory::open(const std::string& path, Rerun rerun,
   create(path_);
   lock_ = lock(path_);
   lock_id_ = holder_of(path_).value_or(FileId());
+  overwrites_ = rerun == Rerun::kOverwrite;
   decide(rerun);
   remove_leftovers(path_, files);
   remove_unfinished(checkpoints());
@@ -205,7 +206,6 @@ void RunDirectory::decide(Rerun rerun) {
          "remove it with --overwrite, or set run_directory",
          path_, left);
   }
-  overwrites_ = true;
   newest_.clear();
 }
 

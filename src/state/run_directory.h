@@ -48,6 +48,8 @@ class RunDirectory {
   /// Throws an Error of ExitCode::kFile where it is not held.
   void check_held() const;
 
+  /// Whether `rerun` is to overwrite what a run has left. For the first member; false on others.
+  bool overwrites() const { return overwrites_; }
   /// Removes what `rerun` says is to be overwritten: to be called, by one member, when all else
   /// is ready. Until then the old weights may be read.
   void remove_old() const;

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/error.h"
 #include "base/host_name.h"
 
 namespace meshwork {
@@ -51,10 +52,10 @@ std::string event(std::int64_t step) {
          varint(static_cast<std::uint64_t>(step));
 }
 
-std::string new_name(const std::string& directory) {
+std::string new_name(const std::string& directory, const std::string& id) {
   static std::atomic<int> number{0};
-  const std::string name = fmt::format("{}/events.out.tfevents.{:.0f}.{}.{}.{}.v2", directory,
-                                       unix_seconds(), host_name(), getpid(), number++);
+  const std::string name = fmt::format("{}/events.out.tfevents.{:.0f}.{}.{}.{}.{}.v2", directory,
+                                       unix_seconds(), host_name(), getpid(), number++, id);
   create_parent_directory(name);
   return name;
 }
@@ -70,8 +71,14 @@ std::uint32_t crc32c(std::string_view data) {
                       ~0U);
 }
 
-EventFile::EventFile(const std::string& directory) : file_(File::create(new_name(directory))) {
-  begin();
+EventFile::EventFile(const std::string& directory, const std::string& id)
+    : file_(File::open_to_append(new_name(directory, id))) {
+  try {
+    begin();
+  } catch (const Error&) {
+    remove_path(file_.path());
+    throw;
+  }
 }
 
 EventFile::EventFile(const std::string& path, std::uint64_t bytes) : file_(open_at(path, bytes)) {

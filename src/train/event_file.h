@@ -12,8 +12,9 @@ namespace meshwork {
 /// protocol-buffer messages `Event`. Errors are those of File.
 class EventFile {
  public:
-  /// Creates it in a directory, under the name by which TensorBoard knows such files.
-  explicit EventFile(const std::string& directory);
+  /// Creates it in a directory, under a name by which TensorBoard knows such files and in which
+  /// `id` stands: "events.out.tfevents.1764381772.host.71.0.ID.v2".
+  EventFile(const std::string& directory, const std::string& id);
   /// Goes on behind the first `bytes` of a file.
   EventFile(const std::string& path, std::uint64_t bytes);
 

@@ -12,6 +12,7 @@ namespace meshwork {
 /// A file that grows by whole pieces: of one that fails nothing stays.
 class GrowingFile {
  public:
+  /// Of a file that is open to append.
   explicit GrowingFile(File file) : file_(std::move(file)), bytes_(file_.size()) {}
 
   /// The piece is in the file when it returns. Errors are those of File.

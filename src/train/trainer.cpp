@@ -156,6 +156,7 @@ Training Trainer::make_training(const RunDirectory& directory) {
   Training training;
   training.is_first = session_.is_first();
   training.run_directory = directory.path();
+  training.overwrites = directory.overwrites();
   training.current_rate = [this] {
     return schedule_ ? (*schedule_)(iteration_) : static_cast<double>(training_.learning_rate);
   };

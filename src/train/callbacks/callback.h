@@ -24,6 +24,7 @@ struct Training {
   bool is_first = true;       ///< this device writes files for all
   std::string run_directory;  ///< where relative paths start
   bool resumed = false;       ///< goes on from a checkpoint: files are added to
+  bool overwrites = false;    ///< what an earlier run has left in its directory goes
   /// The learning rate of the step to come, also where the optimizer has a schedule.
   std::function<double()> current_rate;
   std::function<std::int64_t()> iterations;          ///< updates of the weights that are done

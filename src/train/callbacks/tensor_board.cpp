@@ -2,7 +2,9 @@
 #include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <set>
+#include <utility>
 
 #include "base/clock.h"
 #include "state/json_integer.h"
@@ -15,6 +17,12 @@ namespace {
 constexpr std::string_view kValidation = "val_";
 constexpr std::string_view kEventFile = "events.out.tfevents.";
 constexpr std::array<const char*, 2> kFolders{"train", "validation"};
+
+/// Stands in the names of a run's files: into a folder elsewhere other runs may write, too.
+std::string drawn_id() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}", random(), random());
+}
 
 class TensorBoard : public Callback {
  public:
@@ -46,7 +54,9 @@ class TensorBoard : public Callback {
     path_ = in_run_directory(training, directory_);
     begin_timing(training);
     place_ = is_in_run_directory(directory_) ? "" : place_of(training);
-    if (is_first_) kept_ = files_there();
+    if (!is_first_) return;
+    id_ = drawn_id();
+    if (training.overwrites && place_.empty()) remove(event_files());
   }
 
   void begin_epoch(std::int64_t, Training& training) override { begin_timing(training); }
@@ -93,7 +103,8 @@ class TensorBoard : public Callback {
     for (const auto& [folder, file] : files_) {
       files[folder] = {{"name", name_of(file.path())}, {"bytes", file.bytes()}};
     }
-    return {{"batches", batches_}, {"files", files}, {"place", place_}, {"kept", kept_}};
+    return {
+        {"batches", batches_}, {"files", files}, {"place", place_}, {"id", id_}, {"kept", kept_}};
   }
 
   void restore(const Json& state, Training&) override {
@@ -104,10 +115,10 @@ class TensorBoard : public Callback {
       const char* key = file.contains("name") ? "name" : "path";
       old_[folder] = {name_of(file.at(key).get<std::string>()), unsigned_of(file.at("bytes"))};
     }
-    // Older states do not tell; into a folder elsewhere others may write, too.
-    if (state.contains("kept") && place_.empty()) {
-      remove_later(state.at("kept").get<std::set<std::string>>());
-    }
+    if (!state.contains("id")) return;  // older states do not tell
+    id_ = state.at("id").get<std::string>();
+    kept_ = state.at("kept").get<std::set<std::string>>();
+    remove_later();
   }
 
  private:
@@ -133,7 +144,7 @@ class TensorBoard : public Callback {
   }
 
   /// "train/events.out.tfevents.1", ..
-  std::set<std::string> files_there() const {
+  std::set<std::string> event_files() const {
     namespace fs = std::filesystem;
     std::set<std::string> files;
     std::error_code code;
@@ -147,15 +158,19 @@ class TensorBoard : public Callback {
     return files;
   }
 
-  /// Removes files that the run has begun behind its checkpoint: all but those that were there.
-  void remove_later(const std::set<std::string>& kept) {
-    std::set<std::string> known = kept;
-    for (const auto& [folder, old] : old_) known.insert(place_in(folder, old.name));
+  void remove(const std::set<std::string>& files) const {
     std::error_code ignored;
-    for (const std::string& file : files_there()) {
-      if (!known.contains(file)) std::filesystem::remove(path_ + "/" + file, ignored);
-    }
-    kept_ = kept;
+    for (const std::string& file : files) std::filesystem::remove(path_ + "/" + file, ignored);
+  }
+
+  /// Removes the files that the run has begun behind its checkpoint.
+  void remove_later() const {
+    std::set<std::string> files = event_files();
+    std::erase_if(files, [&](const std::string& file) {
+      return file.find("." + id_ + ".") == std::string::npos || kept_.contains(file);
+    });
+    for (const auto& [folder, old] : old_) files.erase(place_in(folder, old.name));
+    remove(files);
   }
 
   static std::string place_in(const std::string& folder, const std::string& name) {
@@ -166,13 +181,13 @@ class TensorBoard : public Callback {
   EventFile open(const std::string& folder) {
     const std::string directory = path_ + "/" + folder;
     const auto old = old_.find(folder);
-    if (old == old_.end()) return EventFile(directory);
+    if (old == old_.end()) return {directory, id_};
     const std::string path = directory + "/" + old->second.name;
     std::error_code code;
     const auto bytes = std::filesystem::file_size(path, code);
     if (code || bytes < old->second.bytes) {
       kept_.insert(place_in(folder, old->second.name));
-      return EventFile(directory);
+      return {directory, id_};
     }
     return {path, old->second.bytes};
   }
@@ -183,22 +198,40 @@ class TensorBoard : public Callback {
     file->second.add_scalar(tag, step, value);
   }
 
+  /// Of what cannot be written, the rest of this call is missing; the next one is tried again.
   void write(Training& training, const std::function<void()>& work) {
-    if (!training.is_first || has_failed_) return;
-    has_failed_ = !write_or_warn(training, work);
-    if (!has_failed_) return;
-    // A run that goes on begins other files: a reader stops at what may be left of a record.
-    kept_ = files_there();
-    files_.clear();
-    old_.clear();
+    if (!training.is_first) return;
+    try {
+      work();
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::kFile) throw;
+      leave_torn_files();
+      if (std::exchange(has_failed_, true)) return;
+      training.say(fmt::format(
+          "warning: {}; training goes on, and scalars are missing until it can be written",
+          error.what()));
+    }
+  }
+
+  /// A reader stops at what may be left of a record, so that another file has to follow.
+  void leave_torn_files() {
+    std::erase_if(files_, [&](const auto& item) {
+      const auto& [folder, file] = item;
+      std::error_code code;
+      if (std::filesystem::file_size(file.path(), code) == file.bytes() && !code) return false;
+      kept_.insert(place_in(folder, name_of(file.path())));
+      old_.erase(folder);
+      return true;
+    });
   }
 
   std::string directory_;
   bool writes_pace_;
   std::int64_t update_freq_ = 0;  ///< in batches; 0: after epochs alone
   bool is_first_ = true;
-  bool has_failed_ = false;
+  bool has_failed_ = false;  ///< and has warned of it
   std::string path_;
+  std::string id_;
   std::string place_;                       ///< of a run that writes to a folder elsewhere
   std::set<std::string> kept_;              ///< files that no run that goes on takes away
   std::map<std::string, Old> old_;          ///< by folder, of a run that goes on
