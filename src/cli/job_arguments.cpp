@@ -84,7 +84,7 @@ void add_any_model(Options& options, bool& any_model) {
 }
 
 GivenWeights weights_of(const WeightsArguments& arguments) {
-  return {.path = weights_file(arguments.from), .any_model = arguments.any_model};
+  return find_weights(arguments.from, arguments.any_model);
 }
 
 Job load_job(const ConfigArguments& arguments, const std::string& command,

@@ -138,13 +138,57 @@ std::string describe_options(const GivenWeights& weights) {
   return weights.any_model ? "--any-model\n" : "";
 }
 
-void load(Session& session, const GivenWeights& weights) {
-  session.load_weights(weights.path);
-  if (weights.any_model) return;
+GivenWeights find_weights(const std::string& from, bool any_model) {
+  const std::string path = weights_file(from);
+  return {path, any_model, path == from ? "" : from};
+}
+
+namespace {
+
+void load(Session& session, const std::string& path, bool any_model) {
+  session.load_weights(path);
+  if (any_model) return;
   collectively(session.hosts(), [&] {
-    check_same_model(session.job().config, weights.path);
-    check_same_meaning(session.job(), weights.path);
+    check_same_model(session.job().config, path);
+    check_same_meaning(session.job(), path);
   });
+}
+
+/// The path in the directory, which may have another name on each machine, that the first device
+/// has.
+std::string shared_path(const GivenWeights& weights, const std::string& path, HostGroup& hosts) {
+  const std::filesystem::path directory(weights.directory);
+  std::string name = std::filesystem::path(path).lexically_relative(directory).string();
+  broadcast_text(hosts, name, 0);
+  return (directory / name).string();
+}
+
+/// What is there now, as the first device sees it; the same where the path is still there.
+std::string found_again(const GivenWeights& weights, std::string path, HostGroup& hosts) {
+  collectively(hosts, [&] {
+    if (hosts.rank() != 0 || is_regular_file(path) || is_checkpoint(path)) return;
+    path = weights_file(weights.directory);
+  });
+  return shared_path(weights, path, hosts);
+}
+
+}  // namespace
+
+std::string load(Session& session, const GivenWeights& weights) {
+  constexpr int kMostTries = 10;  // a run may remove checkpoints faster than they are read
+  const bool is_named = weights.directory.empty();
+  std::string path = is_named ? weights.path : shared_path(weights, weights.path, session.hosts());
+  for (int tries = 1;; ++tries) {
+    try {
+      load(session, path, weights.any_model);
+      return path;
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::kFile || is_named || tries == kMostTries) throw;
+      const std::string other = found_again(weights, path, session.hosts());
+      if (other == path) throw;
+      path = other;
+    }
+  }
 }
 
 void prepare_evaluate(Job& job, const data::Split& split) {
@@ -156,12 +200,12 @@ FitResult evaluate(const Job& job, const World& world, const GivenWeights& weigh
   check_same_job(job, *world.hosts, describe_options(weights));
   Session session = watched_session(job, world);
   const Watchdog watchdog(session);
-  load(session, weights);
+  const std::string path = load(session, weights);
   Evaluator evaluator(session, job.splits.at(ProgramKind::kEvaluate));
   FitResult result;
   result.logs = session.with_place_of_failure([&] { return evaluator.run(out, verbose); });
   result.digest = session.weights_digest();
-  if (session.is_first() && !weights.any_model) check_final_digest(weights.path, result.digest);
+  if (session.is_first() && !weights.any_model) check_final_digest(path, result.digest);
   return result;
 }
 

@@ -39,13 +39,21 @@ std::string weights_file(const std::string& from);
 struct GivenWeights {
   std::string path;        ///< a file, or a checkpoint
   bool any_model = false;  ///< they may be of another model, or other tokens
+  /// The directory in which weights_file() has found them, whose run may still write and remove
+  /// checkpoints; "": `path` is what was named.
+  std::string directory = {};
 };
+
+/// What weights_file() finds. Throws its Error.
+GivenWeights find_weights(const std::string& from, bool any_model);
 
 /// What of them decides on the calls that devices make: for check_same_job().
 std::string describe_options(const GivenWeights& weights);
 
-/// Reads them; throws the Errors of Session::load_weights, check_same_model and check_same_meaning.
-void load(Session& session, const GivenWeights& weights);
+/// Reads them, all devices those that the first one has found; where these are gone by then, the
+/// next that are in the directory. Gives their path; throws the Errors of Session::load_weights,
+/// check_same_model and check_same_meaning.
+std::string load(Session& session, const GivenWeights& weights);
 
 void prepare_evaluate(Job& job, const data::Split& split);
 

@@ -4,6 +4,9 @@
 
 #include <filesystem>
 
+#include "state/checkpoint.h"
+#include "support/errors.h"
+#include "train/evaluate.h"
 #include "train/run_files.h"
 #include "whole_runs.h"
 
@@ -269,4 +272,40 @@ TEST_CASE("all that a run leaves in its directory has a name that callbacks may 
   }
   CHECK(entries >= 9);  // weights, checkpoints, lock, config.yaml, memory.csv, logs
   CHECK_FALSE(is_of_run("log.csv"));
+}
+
+TEST_CASE("weights that a run removes meanwhile are not missed: the next ones are read") {
+  const TempDirectory directory;
+  const std::string text =
+      text_of("{SGD: {learning_rate: 0.3}}", "epochs: 3, batch_size: 8", "[mae]") +
+      "checkpoint: {every: 1 epoch, keep: 100}\n";
+  const std::string run = directory.file("run");
+  REQUIRE(fit_on(text, "1x1", run).error == "");
+  std::filesystem::remove(run + "/final.safetensors");
+  const std::vector<std::string> all = list_checkpoints(run + "/checkpoints");
+  REQUIRE(all.size() == 3);
+  const auto loss = [&](const std::function<GivenWeights(int)>& weights) {
+    Job job = testing::job_of(text + "run_directory: " + run + "\n", "2x1");
+    prepare_evaluate(job, evaluation_split(job, "test"));
+    std::vector<double> losses(2);
+    run_on_devices(job, [&](const World& world) {
+      std::ostringstream out;
+      const int rank = world.hosts->rank();
+      losses[static_cast<std::size_t>(rank)] =
+          evaluate(job, world, weights(rank), 0, out).logs.at("loss");
+    });
+    CHECK(losses[0] == losses[1]);
+    return losses[0];
+  };
+  const GivenWeights newest = find_weights(run, false);
+  CHECK(newest.path == all[2]);
+  const double expected = loss([&](int) { return newest; });
+  // Devices that have looked at different moments read what the first one has found.
+  CHECK(loss([&](int rank) {
+          return GivenWeights{all[rank == 0 ? 2 : 1], false, run};
+        }) == expected);
+  remove_checkpoint(all[0]);
+  CHECK(loss([&](int) { return GivenWeights{all[0], false, run}; }) == expected);
+  const std::string said = test::error_of([&] { loss([&](int) { return GivenWeights{all[0]}; }); });
+  CHECK(said.find(all[0]) != std::string::npos);
 }

@@ -121,7 +121,7 @@ ExitCode run(const GenerateArguments& arguments) {
                         .batch = arguments.batch};
   Job job = load_job(arguments);
   generation.seed = arguments.seed.value_or(job.config.seed);
-  const GivenWeights weights{weights_file(arguments.from), arguments.any_model};
+  const GivenWeights weights = find_weights(arguments.from, arguments.any_model);
   const bool has_texts = arguments.prompts.size() + arguments.files.size() > 0;
   const auto vocabulary = vocabulary_for(job.config, weights.path, has_texts);
   const auto codec = vocabulary ? data::make_text_codec(*vocabulary) : nullptr;
