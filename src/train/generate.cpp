@@ -6,8 +6,11 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/error.h"
+#include "base/join.h"
 #include "base/names.h"
 #include "job/same_job.h"
+#include "state/checkpoint_index.h"
 #include "train/sequence.h"
 #include "train/watchdog.h"
 
@@ -15,6 +18,7 @@ namespace meshwork {
 namespace {
 
 constexpr std::int64_t kLongestPart = 128;
+constexpr std::size_t kShownTokens = 8;  // of a prompt, in an error
 
 std::int64_t slots_of(const Generation& generation) {
   return std::min(std::max<std::int64_t>(generation.batch, 1), std::ssize(generation.prompts));
@@ -223,6 +227,25 @@ void check_tokens(const Generation& generation, const DecoderFacts& facts) {
   }
 }
 
+/// What of it devices must have in common, for check_same_job(): a line for each option and prompt.
+std::string describe_options(const Generation& generation) {
+  const Sampler& sampler = generation.sampler;
+  std::string text = fmt::format(
+      "--max-tokens {}\n--batch {}\n--seed {}\nsampler {}\n--temperature {}\n--k {}\n--p {}\n"
+      "tokens to choose from: {}\nprompts: {}\n",
+      generation.most_tokens, generation.batch, generation.seed,
+      sampler.is_greedy ? "greedy" : "draws", sampler.temperature, sampler.k, sampler.p,
+      generation.numbers, generation.prompts.size());
+  for (std::size_t i = 0; i < generation.prompts.size(); ++i) {
+    const auto& tokens = generation.prompts[i];
+    text += fmt::format("prompt {}: tokens {}{}, in all {}, digest {:016x}\n", i,
+                        join(std::span(tokens).first(std::min(tokens.size(), kShownTokens)), ","),
+                        tokens.size() > kShownTokens ? ",.." : "", tokens.size(),
+                        hash_bytes(tokens.data(), tokens.size() * sizeof tokens[0]));
+  }
+  return text;
+}
+
 }  // namespace
 
 void prepare_generate(Job& job, Generation& generation) {
@@ -238,7 +261,7 @@ void prepare_generate(Job& job, Generation& generation) {
 
 void generate(const Job& job, const World& world, const GivenWeights& weights,
               const Generation& generation, const TokenListener& listener) {
-  check_same_job(job, *world.hosts, describe_options(weights));
+  check_same_job(job, *world.hosts, describe_options(weights) + describe_options(generation));
   Session session = watched_session(job, world);
   const Watchdog watchdog(session);
   load(session, weights);

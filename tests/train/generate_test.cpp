@@ -183,3 +183,38 @@ TEST_CASE("weights that have gone wrong end the run, on every device") {
         "1: sequence 0: the model's scores for token 0 are no numbers (NaN); the weights are not "
         "those of a training that went well");
 }
+
+TEST_CASE("devices that are to generate different things are found out") {
+  const test::TempDirectory directory;
+  const std::string text = text_of(models()[0]);
+  const std::string weights = weights_of(text, directory);
+  const auto complaint = [&](const std::function<void(Generation&)>& change) {
+    return test::error_of([&] {
+      Job job = job_without_data_of(text, "2x1");
+      Generation generation = some_generation();
+      prepare_generate(job, generation);
+      run_on_devices(job, [&](const World& world) {
+        Generation mine = generation;
+        if (world.hosts->rank() == 1) change(mine);
+        generate(job, world, {weights}, mine, [](auto, auto, auto) { return false; });
+      });
+    });
+  };
+  const auto found = [](const std::string& there, const std::string& here) {
+    return "4: rank 1 has other options than rank 0: '" + there + "' there, '" + here +
+           "' here; start all ranks with the same";
+  };
+  CHECK(complaint([](Generation& g) { g.most_tokens = 12; }) ==
+        found("--max-tokens 12", "--max-tokens 13"));
+  CHECK(complaint([](Generation& g) { g.seed = 4; }) == found("--seed 4", "--seed 3"));
+  CHECK(complaint([](Generation& g) { g.sampler.temperature = 0.5; }) ==
+        found("--temperature 0.5", "--temperature 1"));
+  CHECK(complaint([](Generation& g) { g.sampler.is_greedy = true; }) ==
+        found("sampler greedy", "sampler draws"));
+  CHECK(complaint([](Generation& g) { g.prompts[1][2] = 8; })
+            .starts_with("4: rank 1 has other options than rank 0: 'prompt 1: tokens 1,2,8, in all "
+                         "3, digest "));
+  CHECK(complaint([](Generation& g) { g.prompts[3].back() = 8; }).find("'prompt 3: ") !=
+        std::string::npos);
+  CHECK(complaint([](Generation&) {}) == "");
+}
