@@ -7,6 +7,7 @@
 #include "base/nearest.h"
 #include "graph/text.h"
 #include "graph/verifier.h"
+#include "optim/optimizer.h"
 #include "optim/step.h"
 #include "plan/fit_memory.h"
 #include "plan/fusion_groups.h"
@@ -154,6 +155,15 @@ void note_idle_axes(Compilation& c) {
   }
 }
 
+void note_optimizer(Compilation& c) {
+  std::vector<std::string> weights;
+  for (const Variable& variable : c.graph.variables) {
+    if (variable.slot_of.empty()) weights.push_back(variable.path);
+  }
+  const std::vector<std::string> notes = notes_on(c.config.compile->optimizer, weights);
+  c.program.notes.insert(c.program.notes.end(), notes.begin(), notes.end());
+}
+
 void layouts(Compilation& c) {
   if (!only_updates(c.kind)) {
     c.program.notes = check_rules_hit(c.graph, c.config, c.facts.absent);
@@ -172,7 +182,9 @@ void layouts(Compilation& c) {
   check_replication(c.graph, c.program.variables, c.config, c.mesh);
   c.trace.laid_out = propagate(c.graph, c.trace.pinned, c.mesh, c.options());
   compute_wanted_parts(c.trace.laid_out, c.mesh);
-  if (c.kind == ProgramKind::kTrain) note_idle_axes(c);
+  if (c.kind != ProgramKind::kTrain) return;
+  note_idle_axes(c);
+  note_optimizer(c);
 }
 
 /// Bytes of the variables of all programs on each device.

@@ -1,8 +1,17 @@
 #include "optim/leaf_pattern.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <set>
 
 namespace meshwork {
+namespace {
+
+/// The whole path where there is no '/'.
+std::string leaf_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
 
 LeafPatterns::LeafPatterns(const config::Value& patterns) {
   if (!patterns.is_list()) add(patterns);
@@ -16,9 +25,25 @@ void LeafPatterns::add(const config::Value& pattern) {
 }
 
 bool LeafPatterns::match(const std::string& path) const {
-  const std::string leaf = path.substr(path.rfind('/') + 1);  // the whole path without a '/'
-  return std::any_of(patterns_.begin(), patterns_.end(),
-                     [&](const config::PathPattern& pattern) { return pattern.matches(leaf); });
+  return std::any_of(patterns_.begin(), patterns_.end(), [&](const config::PathPattern& pattern) {
+    return pattern.matches(leaf_of(path));
+  });
+}
+
+std::vector<std::string> LeafPatterns::describe_unmatched(
+    const std::vector<std::string>& paths) const {
+  std::set<std::string> leaves;
+  for (const std::string& path : paths) leaves.insert(leaf_of(path));
+  std::vector<std::string> notes;
+  for (const config::PathPattern& pattern : patterns_) {
+    const bool hits = std::any_of(leaves.begin(), leaves.end(),
+                                  [&](const std::string& leaf) { return pattern.matches(leaf); });
+    if (hits) continue;
+    notes.push_back(fmt::format(
+        "{}: {}", config::to_string(pattern.at()),
+        pattern.describe_unmatched({leaves.begin(), leaves.end()}, "the name of no variable")));
+  }
+  return notes;
 }
 
 }  // namespace meshwork

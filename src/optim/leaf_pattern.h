@@ -18,6 +18,10 @@ class LeafPatterns {
 
   bool match(const std::string& path) const;
 
+  /// For each pattern that matches none of `paths`: "c.yaml:1:35: exclude_from_weight_decay: 'bais'
+  /// matches the name of no variable; nearest: 'bias'".
+  std::vector<std::string> describe_unmatched(const std::vector<std::string>& paths) const;
+
  private:
   void add(const config::Value& pattern);
 

@@ -291,6 +291,11 @@ OptimizerState state_of(const config::ClassSpec& spec, const std::vector<std::st
   return state;
 }
 
+std::vector<std::string> notes_on(const config::ClassSpec& spec,
+                                  const std::vector<std::string>& weights) {
+  return read_optimizer(spec).common.no_decay.describe_unmatched(weights);
+}
+
 void check_optimizer(const config::ClassSpec& spec) { read_optimizer(spec); }
 
 Schedule learning_rate_of(const config::ClassSpec& spec) {

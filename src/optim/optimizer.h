@@ -66,6 +66,11 @@ struct OptimizerState {
 };
 OptimizerState state_of(const config::ClassSpec& spec, const std::vector<std::string>& weights);
 
+/// Notes on arguments that hit none of the weights: patterns of exclude_from_weight_decay. Keras
+/// says nothing of such.
+std::vector<std::string> notes_on(const config::ClassSpec& spec,
+                                  const std::vector<std::string>& weights);
+
 /// Checks name and arguments, without a program.
 void check_optimizer(const config::ClassSpec& spec);
 

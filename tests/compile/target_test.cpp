@@ -178,3 +178,23 @@ TEST_CASE("that NCCL was asked for in vain is a note") {
         "collectives: nccl has no effect on a CPU, whose devices add in the canonical order");
   CHECK(notes(true).empty());
 }
+
+TEST_CASE("a pattern of exclude_from_weight_decay that hits nothing is a note") {
+  const auto notes = [](const std::string& patterns) {
+    std::string text = kText;
+    const std::string adam = "optimizer: adam";
+    text.replace(text.find(adam), adam.size(),
+                 "optimizer: {AdamW: {exclude_from_weight_decay: " + patterns + "}}");
+    Job job = job_of(text, "");
+    add_program(job, ProgramKind::kTrain, 128);
+    return job.programs.begin()->second.notes;
+  };
+  CHECK(notes("[bias, ern]").empty());
+  const std::vector<std::string> found = notes("[bias, gamma, kernle]");
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].ends_with(
+      ": exclude_from_weight_decay: 'gamma' matches the name of no variable; known: 'bias', "
+      "'kernel'"));
+  CHECK(found[1].ends_with(
+      ": exclude_from_weight_decay: 'kernle' matches the name of no variable; nearest: 'kernel'"));
+}
