@@ -193,6 +193,10 @@ TEST_CASE("what can be known to be wrong is an error before training") {
         "callback LearningRateScheduler needs the key 'schedule'");
   CHECK(error_of("LearningRateScheduler: {schedule: {0: 0.1, ten: 0.2}}") ==
         "schedule: 'ten' is no epoch, but other keys are; epochs count from 0");
+  for (const std::string key : {"-1", "1.5", "+-2"}) {
+    CHECK(error_of("LearningRateScheduler: {schedule: {" + key + ": 0.1}}") ==
+          "schedule: '" + key + "' is no epoch; epochs are whole numbers from 0 on");
+  }
   CHECK(error_of("LearningRateScheduler: {schedule: {Exponential: {}}}")
             .starts_with("there is no learning rate schedule 'Exponential'"));
   CHECK(error_of("LearningRateScheduler: {schedule: [-1]}") ==

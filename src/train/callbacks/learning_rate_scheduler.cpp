@@ -23,6 +23,11 @@ double read_rate(const config::Value& value) {
   return rate;
 }
 
+/// Whether a key can only be meant for an epoch; names of schedules begin with a letter.
+bool is_number(const config::Value::Entry& entry) {
+  return entry.key.find_first_of("+-.0123456789") == 0;
+}
+
 bool is_epoch(const config::Value::Entry& entry) {
   return entry.key.find_first_not_of("0123456789") == std::string::npos && !entry.key.empty();
 }
@@ -30,6 +35,10 @@ bool is_epoch(const config::Value::Entry& entry) {
 EpochSchedule from_table(const config::Value& table) {
   std::map<std::int64_t, double> rates;
   for (const config::Value::Entry& entry : table.map) {
+    if (is_number(entry) && !is_epoch(entry)) {
+      fail_at(entry.at, "schedule: '{}' is no epoch; epochs are whole numbers from 0 on",
+              entry.key);
+    }
     if (!is_epoch(entry)) {
       fail_at(entry.at, "schedule: '{}' is no epoch, but other keys are; epochs count from 0",
               entry.key);
@@ -54,7 +63,8 @@ EpochSchedule from_list(const config::Value& list) {
 
 EpochSchedule read_epoch_schedule(const config::Value& value) {
   if (value.is_list()) return from_list(value);
-  const bool is_table = value.is_map() && std::any_of(value.map.begin(), value.map.end(), is_epoch);
+  const bool is_table =
+      value.is_map() && std::any_of(value.map.begin(), value.map.end(), is_number);
   if (is_table) return from_table(value);
   const Schedule schedule = read_schedule(&value, 0);
   return [schedule](std::int64_t epoch, double) { return schedule(epoch); };
