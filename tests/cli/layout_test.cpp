@@ -144,13 +144,21 @@ TEST_CASE("what paths says of outputs can be copied into a layout map") {
 TEST_CASE("outputs that are laid out over a part of an axis are no lines for a layout map") {
   const JobFolder folder;
   const std::string llama = std::filesystem::absolute("configs/llama.yaml").string();
-  const std::string outputs =
-      output(folder, "paths '" + llama +
-                         "' --mesh 1x4 dataset=null model.params.heads=8 model.params.depth=1");
+  const std::string rest =
+      "paths '" + llama + "' --mesh 1x4 dataset=null model.params.heads=8 model.params.depth=1";
+  const std::string outputs = output(folder, rest);
   CHECK(outputs.find("\n  # block_0/attention/key/output: [null, null, model.0, null]\n") !=
         std::string::npos);
   CHECK(outputs.find("\n  block_0/attention/query/output: [null, null, model, null]\n") !=
         std::string::npos);
+  const auto report = nlohmann::json::parse(output(folder, rest + " --json"));
+  CHECK(report.at("mesh").at("model") == 4);
+  CHECK(report.at("mesh_axis_parts") ==
+        nlohmann::json({{"model", {{"model.0", 2}, {"model.1", 2}}}}));
+  for (const auto& row : report.at("outputs")) {
+    const bool names_part = row.at("layout").get<std::string>().find("model.") != std::string::npos;
+    CHECK(row.at("has_axis_parts") == names_part);
+  }
   CHECK(outputs.find("\nnote: lines with # name a part of an axis, ") != std::string::npos);
 }
 

@@ -102,11 +102,21 @@ void add_rule(nlohmann::ordered_json& entry, const std::string& rule, const conf
   entry["rule_at"] = config::to_string(at);
 }
 
+/// Of axes that the compiler splits: {"model": {"model.0": 2, "model.1": 4}}.
+void add_axis_parts(const Mesh& mesh, nlohmann::ordered_json& result) {
+  for (int axis = 0; axis < std::ssize(mesh.names); ++axis) {
+    const auto a = static_cast<std::size_t>(axis);
+    if (mesh.names[a] == mesh.whole(axis)) continue;
+    result["mesh_axis_parts"][mesh.whole(axis)][mesh.names[a]] = mesh.sizes[a];
+  }
+}
+
 void print_json(const std::vector<VariableRow>& rows, const std::vector<OutputRow>& outputs,
                 const Job& job) {
   const Mesh& mesh = job.mesh;
   nlohmann::ordered_json result;
   for (const auto& [name, size] : stated_axes(mesh)) result["mesh"][name] = size;
+  add_axis_parts(mesh, result);
   if (!mesh.devices.empty()) result["mesh_devices"] = mesh.devices;
   result["variables"] = nlohmann::ordered_json::array();
   for (const VariableRow& row : rows) {
@@ -124,8 +134,11 @@ void print_json(const std::vector<VariableRow>& rows, const std::vector<OutputRo
   }
   result["outputs"] = nlohmann::ordered_json::array();
   for (const OutputRow& row : outputs) {
-    nlohmann::ordered_json entry{
-        {"path", row.path}, {"shape", row.shape}, {"rule", nullptr}, {"layout", row.layout}};
+    nlohmann::ordered_json entry{{"path", row.path},
+                                 {"shape", row.shape},
+                                 {"rule", nullptr},
+                                 {"layout", row.layout},
+                                 {"has_axis_parts", row.has_parts}};
     add_rule(entry, row.rule, row.rule_at);
     result["outputs"].push_back(std::move(entry));
   }
