@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -230,11 +231,13 @@ TEST_CASE("threads: who waits for a device that has ended is told so") {
 }
 
 TEST_CASE("threads: a device may end while others that do not need it go on") {
-  run_devices(3, [](World& world) {
-    if (world.hosts->rank() == 0) return;
-    const int members[] = {1, 2};
+  std::promise<void> end;
+  const std::shared_future<void> ended = end.get_future().share();
+  run_devices(3, [&](World& world) {
+    if (world.hosts->rank() == 2) return end.set_value_at_thread_exit();
+    const int members[] = {0, 1};
     const auto pair = world.devices->group(members);
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    CHECK(ended.wait_for(std::chrono::minutes(1)) == std::future_status::ready);
     test::check_repeated_calls(*pair, 50);
   });
 }
