@@ -11,7 +11,7 @@ namespace meshwork {
 /// Exit codes of the command line.
 enum class ExitCode {
   kOk = 0,
-  kTraining = 1,       ///< NaN, target missed
+  kTraining = 1,       ///< NaN, no memory, no checkpoint wanted; tensors that differ; exceptions
   kConfiguration = 2,  ///< usage or configuration
   kFile = 3,           ///< data file or checkpoint
   kCommunication = 4,  ///< communication, or a lost rank
