@@ -133,12 +133,10 @@ void read_labels(const Value* labels, const std::vector<std::string>& outputs, C
   }
 }
 
-/// How Keras runs steps, which changes no numbers. The reader learns only of what stands there, so
-/// that its errors propose none of it.
-void refuse_ways_to_run(const Value& compile, Reader& reader) {
+/// How Keras runs steps, which changes no numbers.
+void refuse_ways_to_run(Reader& reader) {
   for (const char* key : {"jit_compile", "run_eagerly", "steps_per_execution"}) {
-    if (compile.find(key) == nullptr) continue;
-    if (const Value* value = reader.find(key)) {
+    if (const Value* value = reader.find_refused(key)) {
       fail_at(value->at,
               "compile: {} is how Keras runs steps, and changes no numbers; leave it out", key);
     }
@@ -176,7 +174,7 @@ CompileSpec read_compile(const Value& compile, const ModelSpec& model, Precision
   const Value* weights = reader.find("loss_weights");
   const Value* labels = reader.find("labels");
   const Value* loss = reader.find("loss");
-  refuse_ways_to_run(compile, reader);
+  refuse_ways_to_run(reader);
   reader.finish();
   const std::vector<std::string> outputs = names_of(model.outputs);
   for (const std::string& output : outputs) {

@@ -89,12 +89,10 @@ std::vector<ClassSpec> read_callbacks(Reader& reader) {
   return callbacks;
 }
 
-/// What Keras's fit() has, and is said elsewhere here. The reader learns only of what stands there,
-/// so that its errors propose none of it.
-void refuse_elsewhere(const Value& fit, Reader& reader) {
+/// What Keras's fit() has, and is said elsewhere here.
+void refuse_elsewhere(Reader& reader) {
   const auto refuse = [&](const char* key, const char* remedy) {
-    if (fit.find(key) == nullptr) return;
-    if (const Value* value = reader.find(key)) fail_at(value->at, "fit: {}", remedy);
+    if (const Value* value = reader.find_refused(key)) fail_at(value->at, "fit: {}", remedy);
   };
   refuse("verbose",
          "verbose is an option of the command; leave it out and give --verbose 0, 1 or 2");
@@ -133,7 +131,7 @@ FitSpec read_fit(const Value* fit, const Location& file) {
   }
   spec.log_steps = reader.get("log_steps", spec.log_steps);
   spec.log_format = read_log_format(reader);
-  refuse_elsewhere(*fit, reader);
+  refuse_elsewhere(reader);
   reader.finish();
   return spec;
 }

@@ -168,6 +168,10 @@ const Value* Reader::find(std::string_view key) {
   return entry == nullptr || entry->value.is_null() ? nullptr : &entry->value;
 }
 
+const Value* Reader::find_refused(std::string_view key) {
+  return value_.find(key) == nullptr ? nullptr : find(key);
+}
+
 const Value& Reader::require(std::string_view key) {
   if (const Value* value = find(key)) return *value;
   for (const Value::Entry& entry : value_.map) {

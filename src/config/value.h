@@ -131,6 +131,8 @@ class Reader {
 
   /// nullptr if the key is absent or its value null (None in Keras: the default holds).
   const Value* find(std::string_view key);
+  /// As find, of a key that is an Error wherever it stands: no other Error proposes it.
+  const Value* find_refused(std::string_view key);
   /// As find, but an absent key is an Error, which asks whether a key that is spelt alike is meant.
   const Value& require(std::string_view key);
 

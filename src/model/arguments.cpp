@@ -7,7 +7,7 @@ namespace meshwork {
 
 void refuse_arguments(config::Reader& args, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) {
-    if (const config::Value* value = args.find(key)) {
+    if (const config::Value* value = args.find_refused(key)) {
       fail_at(value->at, "{}: '{}' is not supported yet; leave it out", args.what(), key);
     }
   }

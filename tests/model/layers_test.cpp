@@ -239,6 +239,9 @@ TEST_CASE("errors of arguments name layer, place and way out") {
   CHECK(layers_error("[6]", "Dense: {units: 2, quantization_config: x}") ==
         "c.yaml:3:51: layer 'dense' (Dense): 'quantization_config' is not supported yet; leave it "
         "out");
+  const std::string near_refused = layers_error("[6]", "Dense: {units: 2, quantisation_config: x}");
+  CHECK(near_refused.find("has no key 'quantisation_config'") != std::string::npos);
+  CHECK(near_refused.find("'quantization_config'") == std::string::npos);
   CHECK(layers_error("[6, 6]",
                      "MultiHeadAttention: {num_heads: 2, key_dim: 3, "
                      "activity_regularizer: l2, inputs: [input, input]}")
