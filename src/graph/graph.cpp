@@ -58,11 +58,11 @@ void remap_names(const Graph& from, const Renaming& renamed, Graph& to) {
   for (const auto& [variable, value] : from.gradients) {
     if (renamed[value] != kNoValue) to.gradients.push_back({renamed[variable], renamed[value]});
   }
-  for (const auto& [name, value, whole] : from.outputs) {
-    to.outputs.push_back({name, renamed[value], whole});
-  }
-  for (const auto& [name, value, whole] : from.layer_outputs) {
-    if (renamed[value] != kNoValue) to.layer_outputs.push_back({name, renamed[value], whole});
+  to.outputs = from.outputs;
+  for (NamedValue& output : to.outputs) output.value = renamed[output.value];
+  for (NamedValue output : from.layer_outputs) {
+    output.value = renamed[output.value];
+    if (output.value != kNoValue) to.layer_outputs.push_back(std::move(output));
   }
   for (const auto& [before, after] : from.controls) {
     if (renamed[before] == kNoValue || renamed[after] == kNoValue) continue;

@@ -78,7 +78,8 @@ struct Update {
 struct NamedValue {
   std::string name;
   ValueId value = kNoValue;
-  bool whole = false;  ///< of an output: every device has all of it
+  bool whole = false;       ///< of an output: every device has all of it
+  bool activation = false;  ///< of a layer that is, or ends with, an activation function
 };
 
 /// `after` may run only when `before` has, though it does not read it.

@@ -57,6 +57,12 @@ void check_layouts(const config::LayerSpec& spec, Scope& scope, const std::strin
   }
 }
 
+/// Whether the layer is, or ends with, an activation function.
+bool ends_active(const config::LayerSpec& spec) {
+  const LayerDef* const def = config::find_named(layer_registry(), spec.layer.name);
+  return (def != nullptr && def->is_activation) || spec.layer.args.find("activation") != nullptr;
+}
+
 /// A value of the model by its name.
 struct Named {
   ValueId value = kNoValue;
@@ -134,7 +140,8 @@ class Layers {
       throw Error(error.code(), with_place(spec, error.what()) + config::in_blocks(spec.blocks));
     }
     values_[spec.name] = output;
-    scope_.builder().graph().layer_outputs.push_back({spec.path + "/output", output.value});
+    scope_.builder().graph().layer_outputs.push_back(
+        {.name = spec.path + "/output", .value = output.value, .activation = ends_active(spec)});
   }
 
   const Named& value(const std::string& name) const { return values_.at(name); }

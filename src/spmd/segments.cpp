@@ -24,23 +24,18 @@ std::vector<const config::LayerSpec*> parts_of(const config::ModelSpec& model) {
   return parts;
 }
 
-/// Whether a layer is, or ends with, an activation function.
-bool has_activation(const config::LayerSpec& spec) {
-  static const std::set<std::string> kClasses{"Activation", "ELU",  "LeakyReLU",
-                                              "PReLU",      "ReLU", "Softmax"};
-  return kClasses.contains(spec.layer.name) ||
-         (spec.layer.args.is_map() && spec.layer.args.find("activation") != nullptr);
+/// Of a layer or block; one without a value where the program has none of it.
+NamedValue output_of(const Graph& forward, const config::LayerSpec& spec) {
+  for (const NamedValue& output : forward.layer_outputs) {
+    if (output.name == spec.path + "/output") return output;
+  }
+  return {};
 }
 
-std::int64_t elements_per_sample(const Graph& forward, const std::string& layer) {
-  for (const NamedValue& output : forward.layer_outputs) {
-    if (output.name != layer + "/output") continue;
-    std::int64_t elements = 1;
-    const Shape& shape = forward.type(output.value).shape;
-    for (std::size_t d = 1; d < shape.size(); ++d) elements *= shape[d];
-    return elements;
-  }
-  return 0;
+std::int64_t elements_per_sample(const Graph& forward, const NamedValue& output) {
+  if (output.value == kNoValue) return 0;
+  const Shape& shape = forward.type(output.value).shape;
+  return num_elements(Shape(shape.begin() + 1, shape.end()));
 }
 
 void add_listed(const config::ModelSpec& model, const std::vector<config::PathRule>& rules,
@@ -105,12 +100,11 @@ std::vector<Segment> stated_segments(const config::Config& config, const Graph& 
     if (spec->rematerialize) segments.push_back({{spec->path}});
   }
   for (const config::LayerSpec* spec : parts_of(config.model)) {
-    const auto is_larger = [&] {
-      return elements_per_sample(forward, spec->path) > stated.output_size_threshold;
-    };
-    if (stated.mode == Mode::kFull || (stated.mode == Mode::kLargerThan && is_larger())) {
+    const NamedValue output = output_of(forward, *spec);
+    const bool larger = elements_per_sample(forward, output) > stated.output_size_threshold;
+    if (stated.mode == Mode::kFull || (stated.mode == Mode::kLargerThan && larger)) {
       segments.push_back({{spec->path}});
-    } else if (stated.mode == Mode::kActivations && has_activation(*spec)) {
+    } else if (stated.mode == Mode::kActivations && output.activation) {
       segments.push_back({{spec->path}, true});
     }
   }

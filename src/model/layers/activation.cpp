@@ -14,6 +14,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 
 }  // namespace
 
-const LayerDef kActivation{.names = {"Activation"}, .build = build, .passes_mask = true};
+const LayerDef kActivation{
+    .names = {"Activation"}, .build = build, .passes_mask = true, .is_activation = true};
 
 }  // namespace meshwork::layers

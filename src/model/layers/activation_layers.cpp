@@ -65,8 +65,10 @@ ValueId build_softmax(Scope& scope, config::Reader& args, std::span<const ValueI
 
 }  // namespace
 
-const LayerDef kElu{
-    .names = {"ELU"}, .build = build_activation<activations::kElu>, .passes_mask = true};
+const LayerDef kElu{.names = {"ELU"},
+                    .build = build_activation<activations::kElu>,
+                    .passes_mask = true,
+                    .is_activation = true};
 
 const LayerDef kIdentity{
     .names = {"Identity"},
@@ -74,8 +76,10 @@ const LayerDef kIdentity{
     .passes_mask = true,
 };
 
-const LayerDef kLeakyRelu{.names = {"LeakyReLU"}, .build = build_leaky_relu, .passes_mask = true};
-const LayerDef kRelu{.names = {"ReLU"}, .build = build_relu, .passes_mask = true};
-const LayerDef kSoftmax{.names = {"Softmax"}, .build = build_softmax};
+const LayerDef kLeakyRelu{
+    .names = {"LeakyReLU"}, .build = build_leaky_relu, .passes_mask = true, .is_activation = true};
+const LayerDef kRelu{
+    .names = {"ReLU"}, .build = build_relu, .passes_mask = true, .is_activation = true};
+const LayerDef kSoftmax{.names = {"Softmax"}, .build = build_softmax, .is_activation = true};
 
 }  // namespace meshwork::layers

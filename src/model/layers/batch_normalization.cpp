@@ -104,6 +104,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 const LayerDef kBatchNormalization{.names = {"BatchNormalization"},
                                    .build = build,
                                    .inside = Inside::kFloat32Variables,
-                                   .passes_mask = true};
+                                   .passes_mask = true,
+                                   .mixes_samples = true};
 
 }  // namespace meshwork::layers

@@ -41,6 +41,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 
 }  // namespace
 
-const LayerDef kDense{.names = {"Dense"}, .build = build, .passes_mask = true};
+const LayerDef kDense{
+    .names = {"Dense"}, .build = build, .passes_mask = true, .takes_any_rank = true};
 
 }  // namespace meshwork::layers

@@ -34,6 +34,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 
 }  // namespace
 
-const LayerDef kPRelu{.names = {"PReLU"}, .build = build, .passes_mask = true};
+const LayerDef kPRelu{
+    .names = {"PReLU"}, .build = build, .passes_mask = true, .is_activation = true};
 
 }  // namespace meshwork::layers

@@ -19,11 +19,11 @@ void check_inner(const config::Reader& args, const Inner& inner) {
     fail_at(inner.spec.at, "{}: '{}' takes several inputs; a step gives one", args.what(),
             inner.spec.name);
   }
-  if (inner.def == &kBatchNormalization) {
+  if (inner.def->mixes_samples) {
     fail_at(inner.spec.at,
-            "{}: Keras takes the statistics of a BatchNormalization here for each step by itself, "
+            "{}: Keras takes the statistics of a {} here for each step by itself, "
             "which is not supported; put it into the model without the wrapper",
-            args.what());
+            args.what(), inner.spec.name);
   }
 }
 
@@ -57,7 +57,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
       return inner.def->build(scope, own, std::array{value});
     });
   };
-  if (inner.def == &kDense) return run({inputs[0]});  // which treats all dimensions but the last so
+  if (inner.def->takes_any_rank) return run({inputs[0]});
   const ValueId y = run({merge_steps(b, inputs[0]), mask_of_steps(scope, b, inner)});
   Shape result = b.shape(y);
   result[0] = shape[1];
