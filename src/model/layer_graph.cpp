@@ -8,11 +8,12 @@
 #include "config/lookup.h"
 #include "model/arguments.h"
 #include "model/freeze.h"
-#include "model/layers/layer.h"
-#include "model/variable_arguments.h"
+#include "model/layers/part.h"
 
 namespace meshwork {
 namespace {
+
+using layers::Masked;
 
 void check_count(const config::LayerSpec& spec, const LayerDef& def, const std::string& what,
                  std::size_t count) {
@@ -63,23 +64,17 @@ bool ends_active(const config::LayerSpec& spec) {
   return (def != nullptr && def->is_activation) || spec.layer.args.find("activation") != nullptr;
 }
 
-/// A value of the model by its name.
-struct Named {
-  ValueId value = kNoValue;
-  ValueId mask = kNoValue;
-};
-
 /// The inputs in the order of the layer's `call_inputs`, where the file names these; nothing in the
 /// place of one that it does not name.
-std::vector<Named> in_order(const config::LayerSpec& spec, const LayerDef& def,
-                            const std::string& what, std::span<const Named> inputs) {
+std::vector<Masked> in_order(const config::LayerSpec& spec, const LayerDef& def,
+                             const std::string& what, std::span<const Masked> inputs) {
   if (spec.roles.empty()) return {inputs.begin(), inputs.end()};
   const std::vector<std::string> known(def.call_inputs.begin(), def.call_inputs.end());
   if (known.empty()) {
     fail_at(spec.at, "{} has no names for its inputs; give them as a list: inputs: [{}]", what,
             join(spec.inputs, ", "));
   }
-  std::vector<Named> ordered;
+  std::vector<Masked> ordered;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const auto role = std::find(known.begin(), known.end(), spec.roles[i]);
     if (role == known.end()) {
@@ -131,9 +126,9 @@ class Layers {
   void add_input(const ModelInput& input) { values_[input.name] = {input.value}; }
 
   void add(const config::LayerSpec& spec) {
-    std::vector<Named> inputs;
+    std::vector<Masked> inputs;
     for (const std::string& name : spec.inputs) inputs.push_back(values_.at(name));
-    Named output = inputs[0];
+    Masked output = inputs[0];
     try {
       if (!spec.layer.name.empty()) output = build(spec, inputs);
     } catch (const Error& error) {
@@ -144,54 +139,35 @@ class Layers {
         {.name = spec.path + "/output", .value = output.value, .activation = ends_active(spec)});
   }
 
-  const Named& value(const std::string& name) const { return values_.at(name); }
+  const Masked& value(const std::string& name) const { return values_.at(name); }
   const FreezeRules& freeze() const { return freeze_; }
 
  private:
-  Named build(const config::LayerSpec& spec, std::span<const Named> named) {
+  Masked build(const config::LayerSpec& spec, std::span<const Masked> named) {
     layers::refuse_data_layer(spec.layer);
     const LayerDef& def = config::look_up(layer_registry(), spec.layer, "layer");
     config::Reader args(spec.layer.args,
                         fmt::format("layer '{}' ({})", spec.path, spec.layer.name));
-    const DType dtype = read_dtype(args);
-    const DType inside = def.inside == Inside::kLayerDtype ? dtype : DType::kFloat32;
     const config::Value* const of_output = args.find(kActivityRegularizer);
-    const VariableArguments of_variables = read_variable_arguments(spec.layer.args, args);
-    const auto& constraints = of_variables.constraints;
+    LayerFacts facts{.at = spec.at,
+                     .trainable = spec.trainable && !freeze_.freezes_layer(spec.path),
+                     .dtype = read_dtype(args),
+                     .use = uses_[spec.path]++,
+                     .variables = read_variable_arguments(spec.layer.args, args)};
+    const auto& constraints = facts.variables.constraints;
     if (!constraints.empty() && def.module != "keras.layers") {
       fail_at(args.at(), "{}: '{}{}': it takes no constraints", args.what(),
               constraints.begin()->first, kConstraint);
     }
-    const std::vector<Named> inputs = in_order(spec, def, args.what(), named);
+    const std::vector<Masked> inputs = in_order(spec, def, args.what(), named);
     check_count(spec, def, args.what(), inputs.size());
     check_use(spec, def, args.what());
-    const bool trainable = spec.trainable && !freeze_.freezes_layer(spec.path);
-    std::vector<ValueId> masks;
-    for (const Named& input : inputs) masks.push_back(input.mask);
-    scope_.enter_layer({.at = spec.at,
-                        .trainable = trainable,
-                        .dtype = dtype,
-                        .variable_dtype = inside,
-                        .use = uses_[spec.path]++,
-                        .masks = masks,
-                        .regularizers = of_variables.regularizers,
-                        .constraints = constraints});
+    scope_.enter_layer(layers::facts_of(def, inputs, std::move(facts)));
     const PathScope path(scope_.builder(), spec.path);
-    std::vector<ValueId> operands;
-    for (const Named& input : inputs) {
-      if (def.takes_any_dtype || input.value == kNoValue) {
-        operands.push_back(input.value);
-        continue;
-      }
-      const ValueId narrow = scope_.cast(input.value, dtype);
-      operands.push_back(def.inside == Inside::kFloat32 ? scope_.cast(narrow, inside) : narrow);
-    }
     const std::size_t variables = scope_.builder().graph().variables.size();
-    ValueId output = def.build(scope_, args, operands);
+    const ValueId output = layers::build_entered(scope_, def, args, inputs, def.build);
     order_by_parts(scope_.builder().graph(), variables, def, spec.path);
-    output = scope_.cast(output, scope_.output_dtype());
-    args.finish();
-    check_used(args, of_variables, scope_.used());
+    check_used(args, scope_.layer().variables, scope_.used());
     if (of_output != nullptr) scope_.penalize(output, read_regularizer(*of_output));
     if (checked_elements(scope_.builder().shape(output)) < 0) {
       fail_at(spec.at,
@@ -199,15 +175,15 @@ class Layers {
               args.what());
     }
     check_layouts(spec, scope_, args.what());
-    const ValueId passed = def.passes_mask ? masks[0] : kNoValue;
-    if (!def.passes_mask && !scope_.output_mask()) note_lost_mask(spec, args.what(), masks);
+    const ValueId passed = def.passes_mask ? inputs[0].mask : kNoValue;
+    if (!def.passes_mask && !scope_.output_mask()) note_lost_mask(spec, args.what(), inputs);
     return {output, scope_.output_mask().value_or(passed)};
   }
 
   void note_lost_mask(const config::LayerSpec& spec, const std::string& what,
-                      std::span<const ValueId> masks) {
-    const auto is_mask = [](ValueId mask) { return mask != kNoValue; };
-    if (notes_ == nullptr || std::none_of(masks.begin(), masks.end(), is_mask)) return;
+                      std::span<const Masked> inputs) {
+    const auto has_mask = [](const Masked& input) { return input.mask != kNoValue; };
+    if (notes_ == nullptr || std::none_of(inputs.begin(), inputs.end(), has_mask)) return;
     notes_->push_back(
         fmt::format("{}: the mask of the input of {} ends here, as in Keras; what comes after it "
                     "counts padding like all else",
@@ -227,7 +203,7 @@ class Layers {
   config::Precision precision_;
   FreezeRules freeze_;
   std::vector<std::string>* notes_;
-  std::map<std::string, Named> values_;
+  std::map<std::string, Masked> values_;
   std::map<std::string, int> uses_;  ///< of a path, so far
 };
 
@@ -243,7 +219,7 @@ std::vector<Prediction> add_layers(Scope& scope, const config::ModelSpec& model,
   layers.freeze().check_all_hit(model, scope.builder().graph());
   std::vector<Prediction> outputs;
   for (const config::OutputSpec& output : model.outputs) {
-    const Named& value = layers.value(output.layer);
+    const Masked& value = layers.value(output.layer);
     outputs.push_back({scope.cast(value.value, DType::kFloat32), value.mask});
   }
   return outputs;

@@ -92,11 +92,11 @@ ValueId Scope::variable(const std::string& name, const Shape& shape,
                         const Initializer& initializer) {
   const bool frozen = !layer_.trainable || (frozen_ && frozen_(path_of(name)));
   const ValueId value = make(name, shape, initializer, !frozen);
-  const auto* const regularizer = given_for(name, layer_.regularizers, kRegularizer);
+  const auto* const regularizer = given_for(name, layer_.variables.regularizers, kRegularizer);
   if (regularizer != nullptr && !frozen) {
     penalties_.try_emplace(path_of(name), Penalty{value, *regularizer, {}});
   }
-  const auto* const constraint = given_for(name, layer_.constraints, kConstraint);
+  const auto* const constraint = given_for(name, layer_.variables.constraints, kConstraint);
   if (constraint != nullptr && !frozen) constrain(value, *constraint);
   return cast(cast(value, layer_.dtype), layer_.variable_dtype);
 }
@@ -110,8 +110,8 @@ ValueId Scope::optional_variable(bool present, const std::string& why, const std
                                  const Shape& shape, const Initializer& initializer) {
   if (present) return variable(name, shape, initializer);
   absent_.emplace(path_of(name), why);
-  given_for(name, layer_.regularizers, kRegularizer);
-  given_for(name, layer_.constraints, kConstraint);
+  given_for(name, layer_.variables.regularizers, kRegularizer);
+  given_for(name, layer_.variables.constraints, kConstraint);
   return kNoValue;
 }
 

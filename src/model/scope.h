@@ -12,9 +12,8 @@
 
 #include "config/value.h"
 #include "graph/builder.h"
-#include "model/constraints/constraint.h"
 #include "model/initializers/initializer.h"
-#include "model/regularizers/regularizer.h"
+#include "model/variable_arguments.h"
 
 namespace meshwork {
 
@@ -26,9 +25,7 @@ struct LayerFacts {
   DType variable_dtype = DType::kFloat32;  ///< in which it is given its variables
   int use = 0;  ///< how often it has been used before: more than 0 for a shared layer
   std::vector<ValueId> masks = {};  ///< of its inputs, see Scope::mask()
-  /// By the variables that they are for: "kernel" of `kernel_regularizer`.
-  std::map<std::string, Regularizer> regularizers = {};
-  std::map<std::string, Constraint> constraints = {};
+  VariableArguments variables = {};
 };
 
 /// A model that is given a part of each sequence after the other, [batch, tokens], instead of

@@ -102,10 +102,11 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   }
   const Masked input{inputs[0], scope.mask(0)};
   const auto run = [&](const Inner& inner, const std::string& name, bool goes_backwards) {
-    return build_inner(scope, args, inner, name, input, [&](config::Reader& own, ValueId x) {
-      return build_recurrent(scope, own, *inner.def->cell, x,
+    const auto one = [&](Scope& part, config::Reader& own, std::span<const ValueId> x) {
+      return build_recurrent(part, own, *inner.def->cell, x[0],
                              {.goes_backwards = goes_backwards, .is_of_two = true});
-    });
+    };
+    return build_inner(scope, args, inner, name, input, one);
   };
   const ValueId forward = run(pair.forward, pair.forward_name, false);
   const ValueId backward = run(pair.backward, pair.backward_name, true);

@@ -31,33 +31,21 @@ Inner read_inner(config::Reader& args, std::string_view key) {
 }
 
 ValueId build_inner(Scope& scope, const config::Reader& around, const Inner& inner,
-                    std::string_view name, const Masked& input,
-                    const std::function<ValueId(config::Reader& args, ValueId x)>& build) {
+                    std::string_view name, const Masked& input, const BuildLayer& build) {
   config::Reader args(inner.spec.args,
                       fmt::format("{}: '{}' ({})", around.what(), inner.name, inner.spec.name));
   args.find("name");
-  const bool trainable = args.get("trainable", true);
   for (const std::string_view key : {std::string_view("dtype"), kActivityRegularizer}) {
-    if (args.find(key) == nullptr) continue;
+    if (args.find_refused(key) == nullptr) continue;
     fail_at(args.at(), "{}: '{}' is not supported here; give it to the wrapper", args.what(), key);
   }
-  VariableArguments arguments = read_variable_arguments(inner.spec.args, args);
   LayerFacts facts = scope.layer();
-  const DType dtype = facts.dtype;
-  const DType inside = inner.def->inside == Inside::kLayerDtype ? dtype : DType::kFloat32;
-  facts.trainable = facts.trainable && trainable;
-  facts.variable_dtype = inside;
-  facts.masks = {input.mask};
-  facts.regularizers = arguments.regularizers;
-  facts.constraints = arguments.constraints;
-  ValueId x = input.value;
-  if (!inner.def->takes_any_dtype) x = scope.cast(x, dtype);
-  if (inner.def->inside == Inside::kFloat32) x = scope.cast(x, inside);
-  const PartScope part(scope, name, std::move(facts));
-  const ValueId y = build(args, x);
-  args.finish();
-  check_used(args, arguments, scope.used());
-  return scope.cast(y, dtype);
+  facts.trainable = args.get("trainable", true) && facts.trainable;
+  facts.variables = read_variable_arguments(inner.spec.args, args);
+  const PartScope part(scope, name, facts_of(*inner.def, {&input, 1}, std::move(facts)));
+  const ValueId y = build_entered(scope, *inner.def, args, {&input, 1}, build);
+  check_used(args, scope.layer().variables, scope.used());
+  return y;
 }
 
 }  // namespace meshwork::layers

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 
@@ -19,9 +18,8 @@ struct Inner {
 Inner read_inner(const config::Value& arguments, std::string_view key);
 Inner read_inner(config::Reader& args, std::string_view key);
 
-/// Builds the layer as the part `name` of its wrapper.
+/// Builds the layer as the part `name` of its wrapper, by `build`: that of its page, or another.
 ValueId build_inner(Scope& scope, const config::Reader& around, const Inner& inner,
-                    std::string_view name, const Masked& input,
-                    const std::function<ValueId(config::Reader& args, ValueId x)>& build);
+                    std::string_view name, const Masked& input, const BuildLayer& build);
 
 }  // namespace meshwork::layers

@@ -2,6 +2,27 @@
 
 namespace meshwork::layers {
 
+LayerFacts facts_of(const LayerDef& def, std::span<const Masked> inputs, LayerFacts given) {
+  given.variable_dtype = def.inside == Inside::kLayerDtype ? given.dtype : DType::kFloat32;
+  given.masks.clear();
+  for (const Masked& input : inputs) given.masks.push_back(input.mask);
+  return given;
+}
+
+ValueId build_entered(Scope& scope, const LayerDef& def, config::Reader& args,
+                      std::span<const Masked> inputs, const BuildLayer& build) {
+  std::vector<ValueId> operands;
+  for (const Masked& input : inputs) {
+    ValueId x = input.value;
+    if (x != kNoValue && !def.takes_any_dtype) x = scope.cast(x, scope.layer().dtype);
+    if (x != kNoValue && def.inside == Inside::kFloat32) x = scope.cast(x, DType::kFloat32);
+    operands.push_back(x);
+  }
+  const ValueId output = build(scope, args, operands);
+  args.finish();
+  return scope.cast(output, scope.output_dtype());
+}
+
 PartArguments::PartArguments(const config::Reader& around) : what_(around.what()) {
   map_.kind = config::Value::Kind::kMap;
   map_.at = around.at();
@@ -31,22 +52,9 @@ PartArguments& PartArguments::set(std::string_view key, const config::Value* giv
 
 ValueId build_part(Scope& scope, std::string_view name, const LayerDef& def,
                    const PartArguments& arguments, std::span<const Masked> inputs) {
-  LayerFacts facts = scope.layer();
-  const DType dtype = facts.dtype;
-  const DType inside = def.inside == Inside::kLayerDtype ? dtype : DType::kFloat32;
-  facts.variable_dtype = inside;
-  facts.masks.clear();
-  std::vector<ValueId> operands;
-  for (const Masked& input : inputs) {
-    facts.masks.push_back(input.mask);
-    const bool widens = def.inside == Inside::kFloat32 && input.value != kNoValue;
-    operands.push_back(widens ? scope.cast(input.value, inside) : input.value);
-  }
-  const PartScope part(scope, name, std::move(facts));
+  const PartScope part(scope, name, facts_of(def, inputs, scope.layer()));
   config::Reader args(arguments.map(), arguments.what());
-  const ValueId output = def.build(scope, args, operands);
-  args.finish();
-  return scope.cast(output, dtype);
+  return build_entered(scope, def, args, inputs, def.build);
 }
 
 }  // namespace meshwork::layers

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string_view>
 
 #include "model/layers/layer.h"
@@ -11,6 +12,19 @@ struct Masked {
   ValueId value = kNoValue;
   ValueId mask = kNoValue;
 };
+
+/// The facts of a layer with these inputs, in the place of those that `given` leaves open: the
+/// dtype of its variables, and the masks.
+LayerFacts facts_of(const LayerDef& def, std::span<const Masked> inputs, LayerFacts given);
+
+using BuildLayer =
+    std::function<ValueId(Scope& scope, config::Reader& args, std::span<const ValueId> inputs)>;
+
+/// The output of the layer that the scope has entered, made by `build`: of inputs in the dtype in
+/// which it takes them, in the one in which it gives it. An Error for an argument that `build` does
+/// not read.
+ValueId build_entered(Scope& scope, const LayerDef& def, config::Reader& args,
+                      std::span<const Masked> inputs, const BuildLayer& build);
 
 /// Arguments for a part, written where those of the layer around it are.
 class PartArguments {

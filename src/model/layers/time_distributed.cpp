@@ -1,7 +1,5 @@
 // y[.., t, ..] = layer(x[.., t, ..]), with the same variables for all t of dimension 1, and the
 // mask of step t
-#include <array>
-
 #include "model/arguments.h"
 #include "model/layers/inner.h"
 #include "ops/ops.h"
@@ -53,9 +51,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
             sample_shape(shape));
   }
   const auto run = [&](const Masked& x) {
-    return build_inner(scope, args, inner, inner.name, x, [&](config::Reader& own, ValueId value) {
-      return inner.def->build(scope, own, std::array{value});
-    });
+    return build_inner(scope, args, inner, inner.name, x, inner.def->build);
   };
   if (inner.def->takes_any_rank) return run({inputs[0]});
   const ValueId y = run({merge_steps(b, inputs[0]), mask_of_steps(scope, b, inner)});
