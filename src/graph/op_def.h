@@ -81,6 +81,8 @@ struct OpDef {
   bool elementwise = false;
   /// The result has the elements of its only operand in their order, if in another type or shape.
   bool same_elements = false;
+  /// The operands stand in the result one after the other, along the attribute `axis`.
+  bool joins = false;
   /// Adds up its operand over the attribute `axes`.
   bool sums = false;
   /// The rule says it all: sums of products of an element of each of the two operands.

@@ -32,7 +32,7 @@ std::optional<std::int64_t> view_offset(const Graph& program, ValueId id) {
 
 std::vector<std::int64_t> part_offsets(const Graph& program, ValueId id) {
   const Node& node = program.node(id);
-  if (node.op->name != "concatenate") return {};
+  if (!node.op->joins) return {};
   const auto axis = static_cast<std::ptrdiff_t>(node.attrs.integer("axis"));
   const Shape& shape = node.type.shape;
   if (std::any_of(shape.begin(), shape.begin() + axis, [](auto extent) { return extent != 1; })) {

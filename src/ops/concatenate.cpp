@@ -63,6 +63,7 @@ const OpDef kConcatenate{
     .grad = grad,
     .flops = no_flops,
     .linear = Linear::kJointly,
+    .joins = true,
 };
 
 }  // namespace meshwork::ops
