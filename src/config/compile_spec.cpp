@@ -188,9 +188,6 @@ CompileSpec read_compile(const Value& compile, const ModelSpec& model, Precision
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     spec.objectives[i].metrics = by_name[i];
     spec.objectives[i].weighted_metrics = weighted[i];
-    spec.metrics.insert(spec.metrics.end(), by_name[i].begin(), by_name[i].end());
-    spec.weighted_metrics.insert(spec.weighted_metrics.end(), weighted[i].begin(),
-                                 weighted[i].end());
   }
   return spec;
 }

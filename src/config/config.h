@@ -132,7 +132,7 @@ struct ObjectiveSpec {
   std::optional<ClassSpec> loss;  ///< none: the output is not trained for
   double weight = 1;              ///< of the loss in the sum
   std::vector<ClassSpec> metrics;
-  std::vector<ClassSpec> weighted_metrics;
+  std::vector<ClassSpec> weighted_metrics;  ///< these take class and sample weights into account
   std::string label;  ///< the field of the data; "": the one called as the output, or else `y`
   Location label_at;
   Location at;  ///< of the loss, or of `compile`
@@ -140,10 +140,8 @@ struct ObjectiveSpec {
 
 struct CompileSpec {
   ClassSpec optimizer;
-  ClassSpec loss;                           ///< of the first output that has one
-  std::vector<ClassSpec> metrics;           ///< of all outputs
-  std::vector<ClassSpec> weighted_metrics;  ///< these take class and sample weights into account
-  std::vector<ObjectiveSpec> objectives;    ///< of every output, in order
+  ClassSpec loss;                         ///< of the first output that has one
+  std::vector<ObjectiveSpec> objectives;  ///< of every output, in order
   Location at;
 };
 

@@ -68,7 +68,7 @@ TEST_CASE("the only output of a model may be named, too") {
                               "compile: {loss: {d1: mse}, metrics: {d1: [mae]}, "
                               "loss_weights: 2, labels: z}");
   CHECK(config.compile->loss.name == "mse");
-  CHECK(config.compile->metrics.size() == 1);
+  CHECK(config.compile->objectives[0].metrics.size() == 1);
   CHECK(config.compile->objectives[0].weight == 2);
   CHECK(config.compile->objectives[0].label == "z");
   CHECK(parse(kModel + "compile: {loss: [mse]}").compile->loss.name == "mse");

@@ -122,7 +122,7 @@ run_directory: out/
   CHECK(config.compile->optimizer.args.find("learning_rate")->value.as_real("x") == 0.5);
   CHECK(config.compile->loss.name == "mse");
   CHECK(config.compile->loss.args.is_null());
-  CHECK(config.compile->metrics.at(1).name == "TopK");
+  CHECK(config.compile->objectives[0].metrics.at(1).name == "TopK");
   CHECK(config.fit.batch_size == 7);
   CHECK(config.fit.epochs == 0);
   CHECK(config.fit.steps_per_epoch == 9);
@@ -169,7 +169,8 @@ TEST_CASE("defaults that follow from other keys") {
   CHECK(parse(kModel + "fit: {validation_split: 0.1}").fit.validation);
   CHECK(!parse(kModel + "fit: {validation_split: 0.1, validation: false}").fit.validation);
   CHECK(parse(kModel + "compile: {loss: mse}").compile->optimizer.name == "rmsprop");
-  CHECK(parse(kModel + "compile: {loss: mse, metrics: mae}").compile->metrics.size() == 1);
+  const Config metric = parse(kModel + "compile: {loss: mse, metrics: mae}");
+  CHECK(metric.compile->objectives[0].metrics.size() == 1);
   CHECK(parse(kModel + "batch_axis: data").batch_axis == std::vector<std::string>{"data"});
   CHECK(parse(kModel + "batch_axis: []").batch_axis.empty());
   CHECK(parse(kModel + "fit:\nmesh:\nseed: null\n").seed == 1337);

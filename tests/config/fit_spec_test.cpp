@@ -103,7 +103,7 @@ TEST_CASE("weighted metrics are a class or a list of them") {
   const auto count = [](const std::string& metrics) {
     const Config config =
         parse(kModel + "compile: {loss: mse, weighted_metrics: " + metrics + "}\n");
-    return config.compile->weighted_metrics.size();
+    return config.compile->objectives[0].weighted_metrics.size();
   };
   CHECK(count("accuracy") == 1);
   CHECK(count("[accuracy, TopK: {k: 3}]") == 2);

@@ -91,8 +91,11 @@ TEST_CASE("what follows an optimizer, loss or metric addresses its arguments") {
   CHECK(with({"compile.optimizer.Adam=null"}).compile->optimizer.args.is_null());
   CHECK(with({"compile.loss.reduction=sum"}).compile->loss.name == "mse");
   CHECK(with({"compile.loss.reduction=sum"}).compile->loss.args.keys() == Names{"reduction"});
-  CHECK(with({"compile.metrics.1.k=3"}).compile->metrics[1].args.find("k")->value.scalar == "3");
-  CHECK(with({"compile.metrics.0=null"}).compile->metrics.size() == 1);
+  const auto metrics = [](const std::string& assignment) {
+    return with({assignment}).compile->objectives[0].metrics;
+  };
+  CHECK(metrics("compile.metrics.1.k=3")[1].args.find("k")->value.scalar == "3");
+  CHECK(metrics("compile.metrics.0=null").size() == 1);
 }
 
 TEST_CASE("patterns of layout maps are keys with points") {
