@@ -102,7 +102,7 @@ std::vector<Objective> read_objectives(const config::Config& config) {
     if (spec.loss) objective.loss = read_loss(*spec.loss);
     objective.weight = spec.weight;
     objective.metrics = read_metrics(spec.metrics);
-    objective.weighted_metrics = read_weighted_metrics(spec.weighted_metrics, objective.metrics);
+    objective.weighted_metrics = read_metrics(spec.weighted_metrics, objective.metrics);
     objective.output = spec.output;
     objective.label = spec.label;
     objective.label_at = spec.label_at;

@@ -190,8 +190,8 @@ TEST_CASE("loss and metrics are checked without data") {
         "c.yaml:2:25: loss Huber: reduction 'none' gives no single number; give 'sum' or one of "
         "'sum_over_batch_size', 'mean', 'mean_with_sample_weight'");
   CHECK(check("{loss: mse, metrics: [mae, {MeanAbsoluteError: {name: mae}}]}") ==
-        "c.yaml:2:38: metric MeanAbsoluteError: a metric 'mae' stands at c.yaml:2:32 already; "
-        "give this one another 'name'");
+        "c.yaml:2:38: metric MeanAbsoluteError: 'mae' is logged for what stands at c.yaml:2:32 "
+        "already; give it another 'name'");
   CHECK(check("{loss: mse, metrics: [{mae: {name: loss}}]}") ==
         "c.yaml:2:33: metric mae: the name 'loss' is taken; give it another 'name'");
 }

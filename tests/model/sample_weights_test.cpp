@@ -241,6 +241,6 @@ TEST_CASE("a weighted metric that another is called like gets a prefix") {
   CHECK(names("metrics: [mae], weighted_metrics: [mae, acc]") == "loss- mae- weighted_mae- acc+ ");
   CHECK(names("weighted_metrics: acc") == "loss- acc+ ");
   CHECK_THROWS_WITH(names("weighted_metrics: [acc, acc]"),
-                    "c.yaml:2:46: metric acc: a metric 'acc' stands at c.yaml:2:41 already; give "
-                    "this one another 'name'");
+                    "c.yaml:2:46: metric acc: 'acc' is logged for what stands at c.yaml:2:41 "
+                    "already; give it another 'name'");
 }

@@ -43,13 +43,10 @@ struct Metric {
   MetricResult result = MetricResult::kMean;
 };
 
-/// Reads the metrics of `compile`; each must have a name of its own.
-std::vector<Metric> read_metrics(std::span<const config::ClassSpec> specs);
-
-/// Reads its weighted metrics: one that is called as one of `metrics` is logged as
-/// weighted_<name>, as in Keras.
-std::vector<Metric> read_weighted_metrics(std::span<const config::ClassSpec> specs,
-                                          std::span<const Metric> metrics);
+/// Reads the metrics of an output. Beside weighted ones `others` are those without weights: one
+/// that is called as one of these is logged as weighted_<name>, as in Keras.
+std::vector<Metric> read_metrics(std::span<const config::ClassSpec> specs,
+                                 std::span<const Metric> others = {});
 
 /// Adds the outputs `<name>/total` and `<name>/count`, float32 scalars: the sum over the samples
 /// of the batch, each the mean of its values, and the number of samples. With sample weights or a

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <map>
 
 #include "base/names.h"
 #include "base/nearest.h"
@@ -67,30 +66,6 @@ Metric read_metric(const config::ClassSpec& spec) {
   return metric;
 }
 
-/// `before`: metrics whose names are taken, but for a prefix.
-std::vector<Metric> read_all(std::span<const config::ClassSpec> specs,
-                             std::span<const Metric> before) {
-  std::map<std::string, config::Location> seen;
-  for (const Metric& metric : before) seen.emplace(metric.name, metric.at);
-  std::vector<Metric> result;
-  for (const config::ClassSpec& spec : specs) {
-    Metric metric = read_metric(spec);
-    if (metric.name == names::kLoss) {
-      fail_at(spec.at, "{}: the name 'loss' is taken; give it another 'name'", metric.what);
-    }
-    const bool clashes = std::any_of(before.begin(), before.end(),
-                                     [&](const Metric& m) { return m.name == metric.name; });
-    if (clashes) metric.name = "weighted_" + metric.name;
-    const auto [other, is_new] = seen.emplace(metric.name, spec.at);
-    if (!is_new) {
-      fail_at(spec.at, "{}: a metric '{}' stands at {} already; give this one another 'name'",
-              metric.what, metric.name, to_string(other->second));
-    }
-    result.push_back(std::move(metric));
-  }
-  return result;
-}
-
 }  // namespace
 
 const std::vector<const MetricDef*>& metric_registry() {
@@ -130,13 +105,20 @@ const std::vector<const MetricDef*>& metric_registry() {
   return registry;
 }
 
-std::vector<Metric> read_metrics(std::span<const config::ClassSpec> specs) {
-  return read_all(specs, {});
-}
-
-std::vector<Metric> read_weighted_metrics(std::span<const config::ClassSpec> specs,
-                                          std::span<const Metric> metrics) {
-  return read_all(specs, metrics);
+std::vector<Metric> read_metrics(std::span<const config::ClassSpec> specs,
+                                 std::span<const Metric> others) {
+  std::vector<Metric> result;
+  for (const config::ClassSpec& spec : specs) {
+    Metric metric = read_metric(spec);
+    if (metric.name == names::kLoss) {
+      fail_at(spec.at, "{}: the name 'loss' is taken; give it another 'name'", metric.what);
+    }
+    const bool clashes = std::any_of(others.begin(), others.end(),
+                                     [&](const Metric& m) { return m.name == metric.name; });
+    if (clashes) metric.name = "weighted_" + metric.name;
+    result.push_back(std::move(metric));
+  }
+  return result;
 }
 
 namespace {
