@@ -1,6 +1,6 @@
 #include "interchange/keras_compile.h"
 
-#include <map>
+#include <algorithm>
 #include <set>
 
 #include "model/losses/loss.h"
@@ -50,50 +50,22 @@ Json named_metric(const config::ClassSpec& spec, const std::vector<std::string_v
   return object_of("keras.metrics", class_name, std::move(arguments));
 }
 
-/// A class of keras.metrics that averages a loss.
-struct LossMetric {
-  std::string_view class_name;
-  std::set<std::string_view> arguments = {};  ///< besides the name
-};
-
-/// By the class of the loss.
-const std::map<std::string_view, LossMetric>& loss_metrics() {
-  static const std::map<std::string_view, LossMetric> kMetrics{
-      {"BinaryCrossentropy", {"BinaryCrossentropy", {"from_logits", "label_smoothing"}}},
-      {"CategoricalCrossentropy",
-       {"CategoricalCrossentropy", {"from_logits", "label_smoothing", "axis"}}},
-      {"CategoricalHinge", {"CategoricalHinge"}},
-      {"Hinge", {"Hinge"}},
-      {"KLDivergence", {"KLDivergence"}},
-      {"LogCosh", {"LogCoshError"}},
-      {"MeanAbsoluteError", {"MeanAbsoluteError"}},
-      {"MeanAbsolutePercentageError", {"MeanAbsolutePercentageError"}},
-      {"MeanSquaredError", {"MeanSquaredError"}},
-      {"MeanSquaredLogarithmicError", {"MeanSquaredLogarithmicError"}},
-      {"Poisson", {"Poisson"}},
-      {"SparseCategoricalCrossentropy",
-       {"SparseCategoricalCrossentropy", {"from_logits", "ignore_class", "axis"}}},
-      {"SquaredHinge", {"SquaredHinge"}},
-  };
-  return kMetrics;
-}
-
 /// Of a loss as a metric; Keras's `get` knows some words.
 Json metric_of_loss(const config::ClassSpec& spec, const LossDef& loss) {
   static const std::set<std::string_view> kNoWords{"kld", "KLD", "kullback_leibler_divergence",
                                                    "LogCosh", "log_cosh"};
-  const auto found = loss_metrics().find(loss.names.front());
-  if (found == loss_metrics().end()) {
+  const auto& [class_name, known] = loss.metric;
+  if (class_name.empty()) {
     config::fail_at(spec.at, "a .keras file has no word for '{}' as a metric; {}", spec.name,
                     kKerasRemedy);
   }
   if (spec.args.is_null() && !kNoWords.contains(spec.name)) return spec.name;
   for (const auto& [key, at, value] : spec.args.map) {
-    if (key == "name" || found->second.arguments.contains(key)) continue;
+    if (key == "name" || std::find(known.begin(), known.end(), key) != known.end()) continue;
     config::fail_at(at, "a .keras file has no word for '{}' of the metric '{}'; {}", key, spec.name,
                     kKerasRemedy);
   }
-  return named_metric(spec, loss.names, found->second.class_name);
+  return named_metric(spec, loss.names, class_name);
 }
 
 /// A word alone stands for one of Keras's own.

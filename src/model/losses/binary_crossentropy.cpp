@@ -29,6 +29,7 @@ CompareFunction read(config::Reader& args) { return read_smoothed(args, compare)
 const LossDef kBinaryCrossentropy{
     .names = {"BinaryCrossentropy", "binary_crossentropy", "bce", "BCE"},
     .read = read,
+    .metric = {"BinaryCrossentropy", {"from_logits", "label_smoothing"}},
 };
 
 }  // namespace meshwork::losses

@@ -21,6 +21,7 @@ CompareFunction read(config::Reader& args) { return read_smoothed(args, compare)
 const LossDef kCategoricalCrossentropy{
     .names = {"CategoricalCrossentropy", "categorical_crossentropy"},
     .read = read,
+    .metric = {"CategoricalCrossentropy", {"from_logits", "label_smoothing", "axis"}},
 };
 
 }  // namespace meshwork::losses

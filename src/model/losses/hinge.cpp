@@ -49,16 +49,19 @@ Compared compare_categories(const Comparison& c) {
 const LossDef kHinge{
     .names = {"Hinge", "hinge"},
     .read = [](config::Reader&) -> CompareFunction { return compare; },
+    .metric = {"Hinge"},
 };
 
 const LossDef kSquaredHinge{
     .names = {"SquaredHinge", "squared_hinge"},
     .read = [](config::Reader&) -> CompareFunction { return compare_squares; },
+    .metric = {"SquaredHinge"},
 };
 
 const LossDef kCategoricalHinge{
     .names = {"CategoricalHinge", "categorical_hinge"},
     .read = [](config::Reader&) -> CompareFunction { return compare_categories; },
+    .metric = {"CategoricalHinge"},
 };
 
 }  // namespace meshwork::losses

@@ -21,6 +21,7 @@ Compared compare(const Comparison& c) {
 const LossDef kKlDivergence{
     .names = {"KLDivergence", "kl_divergence", "kld", "KLD", "kullback_leibler_divergence"},
     .read = [](config::Reader&) -> CompareFunction { return compare; },
+    .metric = {"KLDivergence"},
 };
 
 }  // namespace meshwork::losses

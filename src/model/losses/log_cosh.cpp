@@ -20,6 +20,7 @@ Compared compare(const Comparison& c) {
 const LossDef kLogCosh{
     .names = {"LogCosh", "log_cosh", "logcosh"},
     .read = [](config::Reader&) -> CompareFunction { return compare; },
+    .metric = {"LogCoshError"},
 };
 
 }  // namespace meshwork::losses

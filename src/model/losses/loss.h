@@ -33,11 +33,18 @@ struct Compared {
 
 using CompareFunction = std::function<Compared(const Comparison&)>;
 
+/// The class of keras.metrics that averages a loss.
+struct LossMetric {
+  std::string_view class_name = {};              ///< "": there is none
+  std::vector<std::string_view> arguments = {};  ///< besides the name
+};
+
 /// One loss, in the list of registry.cpp: its spellings, class and snake case first, and its
 /// arguments. Throws Error, when it is applied, for shapes that do not go together.
 struct LossDef {
   std::vector<std::string_view> names;
   CompareFunction (*read)(config::Reader& args);
+  LossMetric metric = {};
 };
 
 const std::vector<const LossDef*>& loss_registry();

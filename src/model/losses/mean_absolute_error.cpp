@@ -15,6 +15,7 @@ Compared compare(const Comparison& c) {
 const LossDef kMeanAbsoluteError{
     .names = {"MeanAbsoluteError", "mean_absolute_error", "mae", "MAE"},
     .read = [](config::Reader&) -> CompareFunction { return compare; },
+    .metric = {"MeanAbsoluteError"},
 };
 
 }  // namespace meshwork::losses

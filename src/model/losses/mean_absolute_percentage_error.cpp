@@ -20,6 +20,7 @@ Compared compare(const Comparison& c) {
 const LossDef kMeanAbsolutePercentageError{
     .names = {"MeanAbsolutePercentageError", "mean_absolute_percentage_error", "mape", "MAPE"},
     .read = [](config::Reader&) -> CompareFunction { return compare; },
+    .metric = {"MeanAbsolutePercentageError"},
 };
 
 }  // namespace meshwork::losses

@@ -15,6 +15,7 @@ Compared compare(const Comparison& c) {
 const LossDef kMeanSquaredError{
     .names = {"MeanSquaredError", "mean_squared_error", "mse", "MSE"},
     .read = [](config::Reader&) -> CompareFunction { return compare; },
+    .metric = {"MeanSquaredError"},
 };
 
 }  // namespace meshwork::losses

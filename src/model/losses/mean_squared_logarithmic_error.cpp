@@ -22,6 +22,7 @@ Compared compare(const Comparison& c) {
 const LossDef kMeanSquaredLogarithmicError{
     .names = {"MeanSquaredLogarithmicError", "mean_squared_logarithmic_error", "msle", "MSLE"},
     .read = [](config::Reader&) -> CompareFunction { return compare; },
+    .metric = {"MeanSquaredLogarithmicError"},
 };
 
 }  // namespace meshwork::losses

@@ -18,6 +18,7 @@ Compared compare(const Comparison& c) {
 const LossDef kPoisson{
     .names = {"Poisson", "poisson"},
     .read = [](config::Reader&) -> CompareFunction { return compare; },
+    .metric = {"Poisson"},
 };
 
 }  // namespace meshwork::losses

@@ -34,6 +34,7 @@ CompareFunction read(config::Reader& args) {
 const LossDef kSparseCategoricalCrossentropy{
     .names = {"SparseCategoricalCrossentropy", "sparse_categorical_crossentropy"},
     .read = read,
+    .metric = {"SparseCategoricalCrossentropy", {"from_logits", "ignore_class", "axis"}},
 };
 
 }  // namespace meshwork::losses
