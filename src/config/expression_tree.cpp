@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/letters.h"
 #include "base/quote.h"
 #include "config/expression.h"
 
@@ -12,9 +13,6 @@ namespace {
 
 constexpr int kMaxDepth = 64;
 constexpr std::size_t kMaxLength = 4096;  // every term may stand within the one before it
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 class Parser {
  public:
@@ -55,12 +53,12 @@ class Parser {
     const auto run = [&](auto accepts) {
       while (end_ < text_.size() && accepts(text_[end_])) ++end_;
     };
-    if (is_letter(c)) {
+    if (const std::size_t length = name_length(text_.substr(begin)); length > 0) {
       kind_ = Kind::kWord;
-      run([](char d) { return is_letter(d) || is_digit(d); });
+      end_ = begin + length;
     } else if (is_digit(c)) {
       kind_ = Kind::kNumber;
-      const auto accepts = [](char d) { return is_digit(d) || is_letter(d) || d == '.'; };
+      const auto accepts = [](char d) { return is_name_part(d) || d == '.'; };
       run(accepts);
       // The sign of an exponent: 1e-3.
       const char last = text_[end_ - 1];

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/join.h"
+#include "base/letters.h"
 #include "base/nearest.h"
 #include "base/split.h"
 #include "config/sections.h"
@@ -14,15 +15,6 @@ namespace {
 constexpr std::int64_t kMaxDevices = std::numeric_limits<std::int32_t>::max();
 constexpr const char* kForms = "write sizes, as 4x2, or axes, as data=4,model=2";
 
-bool is_axis_name(std::string_view name) {
-  const auto letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  return !name.empty() && letter(name[0]) &&
-         std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || digit(c); });
-}
-
 std::vector<std::string> names(const MeshSpec& mesh) {
   std::vector<std::string> result;
   for (const auto& axis : mesh.axes) result.push_back(axis.first);
@@ -31,7 +23,7 @@ std::vector<std::string> names(const MeshSpec& mesh) {
 
 void add_axis(MeshSpec& mesh, const std::string& name, const Location& name_at, std::int64_t size,
               const Location& size_at) {
-  if (!is_axis_name(name)) {
+  if (!is_name(name)) {
     fail_at(name_at, "mesh axis '{}': a name is made of letters, digits and _, no digit first",
             name);
   }

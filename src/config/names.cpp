@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cctype>
 #include <utility>
+
+#include "base/letters.h"
 
 namespace meshwork {
 namespace {
@@ -39,9 +40,7 @@ std::string without_alias(std::string_view class_name) {
     const std::size_t at = result.find(alias);
     const std::size_t end = at == std::string::npos ? at : at + alias.size();
     // The whole name, or a number of dimensions follows: "MaxPool2D", not "MaxPooling2D".
-    const bool is_alias =
-        result == alias ||
-        (end < result.size() && std::isdigit(static_cast<unsigned char>(result[end])) != 0);
+    const bool is_alias = result == alias || (end < result.size() && is_digit(result[end]));
     if (is_alias) return result.replace(at, alias.size(), meant);
   }
   return result;

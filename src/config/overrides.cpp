@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/letters.h"
 #include "base/nearest.h"
 #include "config/sections.h"
 #include "config/yaml.h"
@@ -171,7 +172,7 @@ std::optional<std::size_t> element_index(const std::string& part,
                                          const std::vector<std::string>& names, std::size_t count) {
   const auto named = std::find(names.begin(), names.end(), part);
   if (named != names.end()) return static_cast<std::size_t>(named - names.begin());
-  const bool number = part.size() < 9 && part.find_first_not_of("0123456789") == std::string::npos;
+  const bool number = part.size() < 9 && std::all_of(part.begin(), part.end(), is_digit);
   if (!number || std::stoul(part) >= count) return std::nullopt;
   return std::stoul(part);
 }

@@ -1,23 +1,11 @@
 #include "config/parameters.h"
 
+#include "base/letters.h"
 #include "base/quote.h"
 #include "config/expression.h"
 
 namespace meshwork::config {
 namespace {
-
-bool is_name_part(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-/// Length of a name at the start of `text`, 0 if there is none.
-std::size_t name_length(std::string_view text) {
-  if (text.empty() || is_digit(text[0])) return 0;
-  std::size_t length = 0;
-  while (length < text.size() && is_name_part(text[length])) ++length;
-  return length;
-}
 
 /// Length up to the parenthesis that closes the one at the start of `text`, both included.
 std::size_t bracket_length(std::string_view text, const Value& word) {
@@ -148,7 +136,7 @@ Value substitute(const Value& value, const Parameters& parameters) {
 }
 
 void check_parameter_name(std::string_view name, const Location& at, std::string_view what) {
-  if (name.empty() || name_length(name) != name.size()) {
+  if (!is_name(name)) {
     fail_at(at, "{}: parameter '{}' must be of letters, digits and '_', and not begin with a digit",
             what, name);
   }

@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/letters.h"
+
 namespace meshwork::config {
 namespace {
 
 constexpr std::string_view kArrow = "->";
-
-bool is_name(const std::string& word) {
-  return std::all_of(word.begin(), word.end(),
-                     [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
-}
 
 /// Words, and each bracket as a word of its own.
 std::vector<std::string> words_of(std::string_view text) {
@@ -69,7 +66,8 @@ class Parser {
         if (!is_open && dims.back().empty()) refuse("has nothing in brackets; write 1");
         continue;
       }
-      if (!is_name(word)) refuse("has the word '{}'; a dimension is a name, or 1", word);
+      if (!std::all_of(word.begin(), word.end(), is_name_part))
+        refuse("has the word '{}'; a dimension is a name, or 1", word);
       const bool is_again = std::find(seen.begin(), seen.end(), word) != seen.end();
       if (is_again && word != Rearrangement::kOne) refuse("has '{}' twice on one side", word);
       seen.push_back(word);

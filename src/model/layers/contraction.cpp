@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/join.h"
+#include "base/letters.h"
 #include "model/arguments.h"
 #include "ops/ops.h"
 
@@ -79,8 +80,8 @@ class Parser {
         continue;
       }
       const char letter = rest_.empty() ? ' ' : rest_.front();
-      const bool is_letter = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z');
-      if (!is_letter || result.dots_last || has(result.letters, std::string(1, letter))) refuse();
+      if (!is_letter(letter) || result.dots_last || has(result.letters, std::string(1, letter)))
+        refuse();
       result.letters.emplace_back(1, letter);
       rest_.remove_prefix(1);
     }
