@@ -2,28 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include "base/utf8.h"
 
 namespace meshwork {
 namespace {
-
-bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
-
-/// Bytes of the UTF-8 character at the start of a text that is not empty; 0 if there is none.
-std::size_t character_length(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if (!continues(text[i])) return 0;
-  }
-  // Longer than it need be, a surrogate, or beyond U+10FFFF.
-  const auto second = static_cast<unsigned char>(text[1]);
-  const bool is_wrong = (first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
-                        (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F);
-  return is_wrong ? 0 : length;
-}
 
 /// Of a whole character. Those of two bytes from U+0080 to U+009F are control characters, too.
 bool is_control(std::string_view character) {
@@ -37,9 +19,9 @@ bool is_control(std::string_view character) {
 template <class Visit>
 void for_each_character(std::string_view text, Visit visit) {
   while (!text.empty()) {
-    const std::size_t length = character_length(text);
-    const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
-    visit(character, length > 0 && !is_control(character));
+    const FirstCharacter first = first_character(text);
+    const std::string_view character = text.substr(0, first.is_whole() ? first.size : 1);
+    visit(character, first.is_whole() && !is_control(character));
     text.remove_prefix(character.size());
   }
 }
@@ -68,7 +50,7 @@ std::string escaped(std::string_view text, bool keeps_lines) {
 std::size_t whole_characters(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text.size();
   std::size_t end = most;
-  while (end > 0 && most - end < 4 && continues(text[end])) --end;
+  while (end > 0 && most - end < 4 && continues_character(text[end])) --end;
   return end;
 }
 

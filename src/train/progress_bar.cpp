@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/local_work.h"
+#include "base/utf8.h"
 
 namespace meshwork {
 namespace {
@@ -24,13 +25,6 @@ std::string repeat(std::string_view text, std::int64_t times) {
   std::string result;
   for (std::int64_t i = 0; i < times; ++i) result += text;
   return result;
-}
-
-/// Columns that UTF-8 text takes.
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
-  }));
 }
 
 /// " 7/469": the step is as wide as the target.

@@ -2,16 +2,18 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace meshwork {
 namespace {
 
 /// Bytes at the end that begin a character of UTF-8 without ending it.
-std::size_t open_character(const std::string& text) {
+std::size_t open_character(std::string_view text) {
   for (std::size_t back = 1; back <= std::min<std::size_t>(3, text.size()); ++back) {
-    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
-    if ((byte & 0xC0U) == 0x80U) continue;
-    const std::size_t length = byte >= 0xF0U ? 4 : byte >= 0xE0U ? 3 : byte >= 0xC0U ? 2 : 1;
-    return length > back ? back : 0;
+    const std::string_view end = text.substr(text.size() - back);
+    if (continues_character(end[0])) continue;
+    const FirstCharacter last = first_character(end);
+    return last.size == back && last.length > back ? back : 0;
   }
   return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/quote.h"
+#include "base/utf8.h"
 #include "data/tokenizer/regex_syntax.h"
 #include "data/tokenizer/unicode.h"
 
@@ -63,10 +64,7 @@ class Regex {
 
   static std::size_t character_size(std::string_view text, std::size_t at) {
     std::size_t size = 1;
-    while (at + size < text.size() &&
-           (static_cast<unsigned char>(text[at + size]) & 0xC0U) == 0x80U) {
-      ++size;
-    }
+    while (at + size < text.size() && continues_character(text[at + size])) ++size;
     return size;
   }
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "base/utf8.h"
 
 namespace meshwork::data {
 namespace {
@@ -39,41 +40,14 @@ void append_normalized(std::string_view text, NormalForm form, std::string& out)
   out.append(reinterpret_cast<const char*>(mapped), static_cast<std::size_t>(size));
 }
 
-/// Bytes behind the first one of a character, and what the first of these may be.
-struct Lead {
-  std::size_t more = 0;
-  unsigned least = 0x80, most = 0xBF;
-};
-
-/// nullopt for a byte that begins no character.
-std::optional<Lead> lead_of(unsigned byte) {
-  if (byte < 0x80) return Lead{0};
-  if (byte < 0xC2 || byte > 0xF4) return std::nullopt;
-  if (byte < 0xE0) return Lead{1};
-  if (byte == 0xE0) return Lead{2, 0xA0};
-  if (byte == 0xED) return Lead{2, 0x80, 0x9F};
-  if (byte < 0xF0) return Lead{2};
-  if (byte == 0xF0) return Lead{3, 0x90};
-  if (byte == 0xF4) return Lead{3, 0x80, 0x8F};
-  return Lead{3};
-}
-
 }  // namespace
 
 std::string utf8_of(std::string_view bytes) {
   std::string out;
   while (!bytes.empty()) {
-    const std::optional<Lead> lead = lead_of(static_cast<unsigned char>(bytes[0]));
-    const std::size_t more = lead ? lead->more : 1;
-    std::size_t size = 1;
-    for (; lead && size <= more && size < bytes.size(); ++size) {
-      const auto byte = static_cast<unsigned char>(bytes[size]);
-      const bool is_second = size == 1;
-      if (byte < (is_second ? lead->least : 0x80U) || byte > (is_second ? lead->most : 0xBFU))
-        break;
-    }
-    out += size == more + 1 ? bytes.substr(0, size) : std::string_view("\uFFFD");
-    bytes.remove_prefix(size);
+    const FirstCharacter first = first_character(bytes);
+    out += first.is_whole() ? bytes.substr(0, first.size) : std::string_view("\uFFFD");
+    bytes.remove_prefix(first.size);
   }
   return out;
 }

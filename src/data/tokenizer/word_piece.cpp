@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "data/tokenizer/model.h"
 #include "data/tokenizer/unknown_token.h"
 
@@ -53,7 +54,7 @@ class WordPiece {
   }
 
   static void drop_character(std::string& text) {
-    while ((static_cast<unsigned char>(text.back()) & 0xC0U) == 0x80U) text.pop_back();
+    while (continues_character(text.back())) text.pop_back();
     text.pop_back();
   }
 

@@ -25,13 +25,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 27> kAscii{{
     {"…", "~"}, {"█", "#"}, {"░", "+"}, {"×", "x"}, {"·", "."}, {"⋮", ":"},
 }};
 
-bool is_first_byte(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }
-
 /// Where the first `columns` columns of `text` end, in bytes.
 std::size_t bytes_of_columns(std::string_view text, std::size_t columns) {
   std::size_t bytes = 0;
   for (std::size_t seen = 0; bytes < text.size(); ++bytes) {
-    if (is_first_byte(text[bytes]) && seen++ == columns) break;
+    if (!continues_character(text[bytes]) && seen++ == columns) break;
   }
   return bytes;
 }
@@ -94,18 +92,6 @@ Pen pen_for(int fd, ColourWish wish, bool ascii) {
   pen.colours = colours_for(terminal.live, wish);
   pen.ascii = ascii;
   return pen;
-}
-
-std::size_t width_of(std::string_view text) {
-  std::size_t width = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\x1b') {
-      i = std::min(text.find('m', i), text.size());
-    } else if (is_first_byte(text[i])) {
-      ++width;
-    }
-  }
-  return width;
 }
 
 std::string repeat(std::string_view text, std::size_t times) {

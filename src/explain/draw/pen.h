@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/utf8.h"
+
 namespace meshwork {
 
 enum class Colours { kNone, k256, kTrue };
@@ -23,9 +25,6 @@ enum class ColourWish { kAuto, kAlways, kNever };
 /// wished otherwise; 24 bits where COLORTERM says so. The width is COLUMNS, that of the terminal,
 /// or 100.
 Pen pen_for(int fd, ColourWish wish, bool ascii);
-
-/// Columns that UTF-8 text takes; escape sequences for colour take none.
-std::size_t width_of(std::string_view text);
 
 std::string repeat(std::string_view text, std::size_t times);
 
