@@ -5,8 +5,8 @@
 
 #include "base/json_dump.h"
 #include "explain/explain_text.h"
-#include "explain/mesh_json.h"
 #include "explain/words.h"
+#include "job/mesh_json.h"
 
 namespace meshwork {
 namespace {
@@ -117,12 +117,6 @@ Json memory_json(const PlannedMemory& memory) {
 }
 
 }  // namespace
-
-Json mesh_json(const Mesh& mesh) {
-  Json json = Json::object();
-  for (const auto& [name, size] : stated_axes(mesh)) json[name] = size;
-  return json;
-}
 
 std::string explain_json(const Explanation& explanation, const Mesh& mesh) {
   Json json{{"mesh", mesh_json(mesh)},

@@ -1,9 +1,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_dump.h"
-#include "explain/mesh_json.h"
 #include "explain/plan_report.h"
 #include "explain/words.h"
+#include "job/mesh_json.h"
 
 namespace meshwork {
 namespace {

@@ -6,9 +6,9 @@
 #include "base/byte_size.h"
 #include "base/json_dump.h"
 #include "explain/draw/columns.h"
-#include "explain/mesh_json.h"
 #include "explain/suggestion.h"
 #include "explain/words.h"
+#include "job/mesh_json.h"
 
 namespace meshwork {
 namespace {

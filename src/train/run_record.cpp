@@ -13,6 +13,7 @@
 #include "base/host_name.h"
 #include "base/json_dump.h"
 #include "base/terminal.h"
+#include "job/mesh_json.h"
 #include "job/tuned_products.h"
 #include "job/versions.h"
 #include "machine/topology.h"
@@ -61,12 +62,6 @@ OrderedJson describe_machine() {
           {"memory", machine.memory}};
 }
 
-OrderedJson describe_mesh(const Mesh& mesh) {
-  OrderedJson axes = OrderedJson::object();
-  for (const auto& [name, size] : stated_axes(mesh)) axes[name] = size;
-  return axes;
-}
-
 /// Of the first device; null where heuristics choose algorithms, and on a CPU.
 OrderedJson describe_products(const Job& job) {
   const std::optional<TunedProducts> tuned = tuned_products(job, 0);
@@ -100,7 +95,7 @@ RunRecord::RunRecord(const Job& job, const RunDirectory& directory, const std::s
   json["resumed_from"] = resumed.empty() ? OrderedJson() : OrderedJson(resumed);
   json["versions"] = versions();
   json["machine"] = describe_machine();
-  json["mesh"] = describe_mesh(job.mesh);
+  json["mesh"] = mesh_json(job.mesh);
   json["devices"] = job.mesh.num_devices();
   json["device"] = job.target.name;
   json["tuned_products"] = describe_products(job);

@@ -7,6 +7,7 @@
 #include "cli/notes.h"
 #include "cli/rank.h"
 #include "explain/variable_report.h"
+#include "job/mesh_json.h"
 
 namespace meshwork::cli {
 namespace {
@@ -115,7 +116,7 @@ void print_json(const std::vector<VariableRow>& rows, const std::vector<OutputRo
                 const Job& job) {
   const Mesh& mesh = job.mesh;
   nlohmann::ordered_json result;
-  for (const auto& [name, size] : stated_axes(mesh)) result["mesh"][name] = size;
+  result["mesh"] = mesh_json(mesh);
   add_axis_parts(mesh, result);
   if (!mesh.devices.empty()) result["mesh_devices"] = mesh.devices;
   result["variables"] = nlohmann::ordered_json::array();
