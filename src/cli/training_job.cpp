@@ -5,13 +5,17 @@
 
 namespace meshwork::cli {
 
+void require_compile(const Job& job, std::string_view why) {
+  if (!job.config.compile) fail("{}: no 'compile:' section; {}", job.config.file, why);
+}
+
 Job training_job(const ConfigArguments& arguments, const std::string& command) {
   std::string missing;
   Job job = job_for_checks(load(arguments), launched_devices(), missing);
-  if (!can_train(job)) {
-    fail("{}; {} compiles training steps, for which it needs data and 'compile:'",
-         missing.empty() ? job.config.file + ": no 'compile:' section" : missing, command);
-  }
+  const std::string why =
+      command + " compiles training steps, for which it needs data and 'compile:'";
+  if (!missing.empty()) fail("{}; {}", missing, why);
+  require_compile(job, why);
   return job;
 }
 

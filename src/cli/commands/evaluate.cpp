@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/job_arguments.h"
 #include "cli/notes.h"
+#include "cli/training_job.h"
 
 namespace meshwork::cli {
 namespace {
@@ -20,9 +21,7 @@ The last line is for scripts, as that of fit.)";
 
 ExitCode run(const WeightsArguments& arguments) {
   Job job = load_job(arguments, "evaluate", make_evaluation_job);
-  if (!job.config.compile) {
-    fail("{}: no 'compile:' section; it names loss and metrics", job.config.file);
-  }
+  require_compile(job, "it names loss and metrics");
   const data::Split split = job.split;
   if (!arguments.job->dump.empty()) {
     print_after_pass(job, ProgramKind::kEvaluate, split, arguments.job->dump);

@@ -9,6 +9,7 @@
 #include "cli/job_arguments.h"
 #include "cli/notes.h"
 #include "cli/rank.h"
+#include "cli/training_job.h"
 #include "data/odd_labels.h"
 #include "data/preparation.h"
 #include "machine/signals.h"
@@ -124,9 +125,7 @@ void note_odd_labels(const Job& job) {
 
 ExitCode run(const FitArguments& arguments) {
   Job job = load_job(*arguments.job, "fit");
-  if (!job.config.compile) {
-    fail("{}: no 'compile:' section; it names optimizer, loss and metrics", job.config.file);
-  }
+  require_compile(job, "it names optimizer, loss and metrics");
   if (!arguments.job->dump.empty()) {
     print_after_pass(job, ProgramKind::kTrain, job.split, arguments.job->dump);
     return ExitCode::kOk;

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/config_arguments.h"
 #include "cli/rank.h"
+#include "cli/training_job.h"
 #include "train/fit.h"
 
 namespace meshwork::cli {
@@ -54,9 +55,7 @@ ExitCode run(const ConfigArguments& arguments) {
   }
   config.device = config::DeviceKind::kCuda;
   Job job = make_job(std::move(config), launched_devices());
-  if (!job.config.compile) {
-    fail("{}: no 'compile:' section; products are those of training", job.config.file);
-  }
+  require_compile(job, "products are those of training");
   prepare_fit(job);
   const TuningWatch watch{
       .waits = [](const std::string& file) { say("waiting for another process to write " + file); },

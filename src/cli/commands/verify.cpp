@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/config_arguments.h"
 #include "cli/rank.h"
+#include "cli/training_job.h"
 #include "train/compare_recordings.h"
 #include "train/evaluate.h"
 
@@ -60,9 +61,7 @@ Job job_of(const ConfigArguments& arguments, bool is_reference) {
   config::Config config = load(arguments);
   if (is_reference) config.memory_limit.reset();  // what is checked need not fit on fewer devices
   Job job = make_job(config, 0);
-  if (!job.config.compile) {
-    fail("{}: no 'compile:' section; it names optimizer, loss and metrics", job.config.file);
-  }
+  require_compile(job, "it names optimizer, loss and metrics");
   prepare_recording(job);
   return job;
 }
