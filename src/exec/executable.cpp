@@ -128,7 +128,7 @@ void Executable::add(ValueId value, Launch launch, const std::vector<ValueId>& v
 }
 
 TensorView Executable::view(ValueId id) const {
-  const std::int64_t offset = plan_.offsets[static_cast<std::size_t>(id)];
+  const std::int64_t offset = plan_.offsets[id];
   TensorView view = unplaced(plan_.program, id);
   if (offset != Plan::kNoPlace) view.data = arena_ + offset;
   if (const auto found = samples_.find(id); found != samples_.end()) view.data = found->second;

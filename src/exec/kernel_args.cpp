@@ -6,14 +6,12 @@
 namespace meshwork {
 
 TensorView unplaced(const Graph& program, ValueId id) {
-  return {.type = program.type(id),
-          .region = program.regions[static_cast<std::size_t>(id)],
-          .data = nullptr};
+  return {.type = program.type(id), .region = program.regions[id], .data = nullptr};
 }
 
 void for_each_kernel(const Plan& plan, std::byte* arena, const KernelStep& step) {
   const auto view = [&](ValueId id) {
-    const std::int64_t offset = plan.offsets[static_cast<std::size_t>(id)];
+    const std::int64_t offset = plan.offsets[id];
     TensorView view = unplaced(plan.program, id);
     view.data = offset == Plan::kNoPlace ? arena : arena + offset;
     return view;

@@ -16,7 +16,7 @@ int devices_with_samples(const Job& job, const ProgramKey& key, const std::strin
   for (const ValueId id : program.graph.ids()) {
     const Node& node = program.graph.node(id);
     if (node.op->leaf != Leaf::kInput || node.attrs.text("name") != field) continue;
-    const Layout& layout = program.layouts[static_cast<std::size_t>(id)];
+    const Layout& layout = program.layouts[id];
     return layout.dims.empty() ? 1 : job.mesh.num_devices() / job.mesh.parts(layout.dims[0]);
   }
   return 1;

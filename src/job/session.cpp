@@ -136,7 +136,7 @@ const std::byte* Session::samples(const ProgramKey& key, const std::string& fiel
 /// Programs share variables by their places: what several have, all have in the same place.
 void Session::check_variables_agree() const {
   const auto offset = [](const Plan& plan, std::size_t i) {
-    return plan.offsets[static_cast<std::size_t>(plan.program.variables[i].value)];
+    return plan.offsets[plan.program.variables[i].value];
   };
   MW_CHECK(!plans_.plans.empty());
   const Plan& first = plans_.plans.begin()->second;

@@ -69,7 +69,7 @@ class Predictor {
     const Partitioned& program =
         session_.job().programs.at({ProgramKind::kPredict, batch}).partitioned;
     const ValueId id = output_value(program.graph, output);
-    const Layout& layout = program.layouts[static_cast<std::size_t>(id)];
+    const Layout& layout = program.layouts[id];
     if (!is_first_replica(layout, session_.job().mesh, session_.hosts().rank())) return;
     const TensorView view = runner_.output(output);
     Region region = view.region;
