@@ -5,11 +5,14 @@
 #include <charconv>
 #include <cstdio>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <utility>
 
+#include "base/join.h"
 #include "base/nearest.h"
 #include "base/version.h"
+#include "explain/draw/pen.h"
 
 namespace meshwork::cli {
 namespace {
@@ -34,16 +37,27 @@ std::string name_inside(const std::string& name) {
   return name == kAssignments ? kAssignmentsInside : name;
 }
 
-/// CLI11's help with our usage line.
+/// CLI11's help with our usage line, and with lines of 100 columns at most.
 class Help : public CLI::Formatter {
  public:
   explicit Help(std::string usage) : usage_(std::move(usage)) {
-    column_width(24);
+    column_width(kHelpColumn);
     label("Positionals", "Arguments");
   }
 
   std::string make_usage(const CLI::App*, std::string) const override {
     return "Usage: " + usage_ + "\n";
+  }
+
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return in_lines(option->get_description());
+  }
+
+  std::string make_subcommand(const CLI::App* command) const override {
+    std::ostringstream line;
+    CLI::detail::format_help(line, command->get_name(), in_lines(command->get_description()),
+                             kHelpColumn);
+    return line.str();
   }
 
   std::string make_option_name(const CLI::Option* option, bool is_argument) const override {
@@ -52,6 +66,13 @@ class Help : public CLI::Formatter {
   }
 
  private:
+  static constexpr std::size_t kWidth = 100;
+  static constexpr std::size_t kHelpColumn = 24;  // where the texts begin
+
+  static std::string in_lines(const std::string& text) {
+    return join(wrap(text, kWidth - kHelpColumn), "\n");
+  }
+
   std::string usage_;
 };
 

@@ -4,9 +4,12 @@
 
 #include <new>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/utf8.h"
+#include "cli/command.h"
 #include "cli/program.h"
 #include "compile.h"
 
@@ -77,6 +80,19 @@ TEST_CASE("help of commands that run a job names every pass of the compiler") {
     for (const std::string& pass : pass_names()) {
       CAPTURE(pass);
       CHECK(help.out.find(pass) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("no line of the help has more than 100 columns") {
+  std::vector<std::string> names{""};
+  for (const Command* command : commands()) names.emplace_back(command->name);
+  for (const std::string& name : names) {
+    std::istringstream help(run_program(name + " --help").out);
+    for (std::string line; std::getline(help, line);) {
+      CAPTURE(name);
+      CAPTURE(line);
+      CHECK(width_of(line) <= 100);
     }
   }
 }

@@ -26,7 +26,9 @@ constexpr const char* kDetails = R"(Examples:
   meshwork fit configs/fashion_mnist.yaml --resume --mesh 4x1 fit.epochs=6
       three more epochs, on another mesh
   meshwork fit configs/fashion_mnist.yaml --mesh 4x1 fit.epochs=1 run_directory=runs/dp4
-  for m in 1x1 8x1 4x2 2x4; do meshwork fit configs/keras_guide.yaml --new --mesh $m | tail -n 1; done
+  for m in 1x1 8x1 4x2 2x4; do
+    meshwork fit configs/keras_guide.yaml --new --mesh $m | tail -n 1
+  done
   meshwork fit configs/vit.yaml --from runs/pretrained --skip-mismatch 'logits/.*'
       the weights of another run, but for the last layer, which has other classes here
   meshwork fit configs/keras_guide.yaml --new --trace trace.json

@@ -19,13 +19,16 @@ namespace {
 constexpr const char* kDetails = R"text(Examples:
   meshwork generate configs/nanogpt_char.yaml --from runs/nanogpt_char --prompt 'ROMEO:'
       200 characters behind the prompt, printed as they come
-  meshwork generate configs/nanogpt_char.yaml --from runs/nanogpt_char --prompt 'KING' --sampler greedy
+  meshwork generate configs/nanogpt_char.yaml --from runs/nanogpt_char --prompt 'KING' \
+      --sampler greedy
   meshwork generate configs/nanogpt_char.yaml --from runs/nanogpt_char --prompt 'O ' --samples 3 \
       --temperature 0.8 --k 20 --max-tokens 500 --stop $'\n\n'
-  mpirun -n 4 meshwork generate configs/nanogpt_char.yaml --from runs/nanogpt_char --prompt 'O ' --mesh 2x2
+  mpirun -n 4 meshwork generate configs/nanogpt_char.yaml --from runs/nanogpt_char --prompt 'O ' \
+      --mesh 2x2
       the same text, with heads and sequences shared among four devices
   meshwork generate configs/tokens.yaml --from runs/tokens --prompt-tokens 17,4,99 --json
-  meshwork generate configs/llama.yaml --sizes-of Qwen3-0.6B --from Qwen3-0.6B --prompt 'Once upon a time'
+  meshwork generate configs/llama.yaml --sizes-of Qwen3-0.6B --from Qwen3-0.6B \
+      --prompt 'Once upon a time'
       a model of Hugging Face, whose directory has its sizes, weights and tokenizer
 
 Samplers are those of keras-hub, with its defaults: greedy, random, top_k (k 5), top_p (p 0.1; with

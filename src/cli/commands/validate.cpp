@@ -18,7 +18,8 @@ constexpr const char* kDetails = R"(Examples:
       checks the file as it stands
   meshwork validate configs/keras_guide.yaml --mesh 4x2
       would it run on this mesh?
-  meshwork validate configs/keras_guide.yaml model.layers.d1.units=300 'layout_map."d2/kernel"=[model, null]'
+  meshwork validate configs/keras_guide.yaml model.layers.d1.units=300 \
+      'layout_map."d2/kernel"=[model, null]'
       the changes that a sweep would make; quote what the shell would eat
   for f in configs/*.yaml; do meshwork validate "$f" || break; done
 
