@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
-#include <optional>
 
 #include "base/check.h"
 #include "base/utf8.h"
