@@ -26,10 +26,9 @@ std::vector<const config::LayerSpec*> parts_of(const config::ModelSpec& model) {
 
 /// Of a layer or block; one without a value where the program has none of it.
 NamedValue output_of(const Graph& forward, const config::LayerSpec& spec) {
-  for (const NamedValue& output : forward.layer_outputs) {
-    if (output.name == spec.path + "/output") return output;
-  }
-  return {};
+  const std::string name = spec.path + "/output";
+  const auto found = std::ranges::find(forward.layer_outputs, name, &NamedValue::name);
+  return found != forward.layer_outputs.end() ? *found : NamedValue();
 }
 
 std::int64_t elements_per_sample(const Graph& forward, const NamedValue& output) {
@@ -99,8 +98,10 @@ std::vector<Segment> stated_segments(const config::Config& config, const Graph& 
   for (const config::LayerSpec* spec : parts_of(config.model)) {
     if (spec->rematerialize) segments.push_back({{spec->path}});
   }
+  const bool asks_of_outputs =
+      stated.mode == Mode::kLargerThan || stated.mode == Mode::kActivations;
   for (const config::LayerSpec* spec : parts_of(config.model)) {
-    const NamedValue output = output_of(forward, *spec);
+    const NamedValue output = asks_of_outputs ? output_of(forward, *spec) : NamedValue();
     const bool larger = elements_per_sample(forward, output) > stated.output_size_threshold;
     if (stated.mode == Mode::kFull || (stated.mode == Mode::kLargerThan && larger)) {
       segments.push_back({{spec->path}});
