@@ -13,22 +13,21 @@ namespace {
 struct DTypeInfo {
   DType dtype;
   std::string_view name;
-  std::size_t size;
 };
 
 constexpr std::array<DTypeInfo, 12> kDTypes{{
-    {DType::kFloat32, "float32", 4},
-    {DType::kInt32, "int32", 4},
-    {DType::kInt64, "int64", 8},
-    {DType::kUInt8, "uint8", 1},
-    {DType::kBFloat16, "bfloat16", 2},
-    {DType::kInt8, "int8", 1},
-    {DType::kUInt16, "uint16", 2},
-    {DType::kInt16, "int16", 2},
-    {DType::kUInt32, "uint32", 4},
-    {DType::kUInt64, "uint64", 8},
-    {DType::kFloat16, "float16", 2},
-    {DType::kFloat64, "float64", 8},
+    {DType::kFloat32, "float32"},
+    {DType::kInt32, "int32"},
+    {DType::kInt64, "int64"},
+    {DType::kUInt8, "uint8"},
+    {DType::kBFloat16, "bfloat16"},
+    {DType::kInt8, "int8"},
+    {DType::kUInt16, "uint16"},
+    {DType::kInt16, "int16"},
+    {DType::kUInt32, "uint32"},
+    {DType::kUInt64, "uint64"},
+    {DType::kFloat16, "float16"},
+    {DType::kFloat64, "float64"},
 }};
 
 const DTypeInfo& info(DType dtype) {
@@ -40,8 +39,6 @@ const DTypeInfo& info(DType dtype) {
 }  // namespace
 
 std::string_view to_string(DType dtype) { return info(dtype).name; }
-
-std::size_t size_of(DType dtype) { return info(dtype).size; }
 
 bool is_narrow_float(DType dtype) { return dtype == DType::kBFloat16 || dtype == DType::kFloat16; }
 

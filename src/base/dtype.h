@@ -30,7 +30,27 @@ std::string_view to_string(DType dtype);
 DType dtype_from_string(std::string_view name);
 
 /// Bytes of one element.
-std::size_t size_of(DType dtype);
+constexpr std::size_t size_of(DType dtype) {
+  switch (dtype) {
+    case DType::kUInt8:
+    case DType::kInt8:
+      return 1;
+    case DType::kBFloat16:
+    case DType::kFloat16:
+    case DType::kInt16:
+    case DType::kUInt16:
+      return 2;
+    case DType::kFloat32:
+    case DType::kInt32:
+    case DType::kUInt32:
+      return 4;
+    case DType::kFloat64:
+    case DType::kInt64:
+    case DType::kUInt64:
+      return 8;
+  }
+  return 0;
+}
 
 /// Whether numbers are floats of 16 bits, bfloat16 or float16: they are stored and moved as such,
 /// and computed with in float32.

@@ -2,10 +2,13 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+
+#include "base/rounded_up.h"
 
 namespace meshwork {
 
@@ -15,8 +18,6 @@ constexpr std::int64_t kTaskElements = 16384;
 
 /// Elements from which on it pays to wake other threads.
 constexpr std::int64_t kParallelElements = 65536;
-
-constexpr std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// Loops of this thread, and those of libraries, run on it alone while this lives, if `serial`.
 class SerialScope {
@@ -96,8 +97,10 @@ void for_each_range(std::int64_t count, const Body& body) {
 
 /// Sets bytes to 0.
 inline void set_zero(std::byte* data, std::int64_t bytes) {
-  for_each_range(bytes, [&](std::int64_t begin, std::int64_t end) {
-    std::memset(data + begin, 0, static_cast<std::size_t>(end - begin));
+  constexpr std::int64_t kTaskBytes = 4 * kTaskElements;
+  for_each_task(ceil_divide(bytes, kTaskBytes), bytes / 4, [&](std::int64_t task) {
+    const std::int64_t begin = task * kTaskBytes;
+    std::memset(data + begin, 0, static_cast<std::size_t>(std::min(kTaskBytes, bytes - begin)));
   });
 }
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/parallel.h"
+#include "base/rounded_up.h"
 #include "data/formats/source.h"
 
 namespace meshwork::data {

@@ -110,9 +110,9 @@ class Writer {
     } else if (value.kind == ValueKind::kGradient) {
       field("follows", "kept as " + value.like + ", with which it is used");
     } else if (value.kind != ValueKind::kOutput) {
-      const bool parallel = config_.strategy == config::Strategy::kDataParallel;
-      field("rule", parallel ? "none: strategy data_parallel replicates every weight"
-                             : "no rule: replicated");
+      const bool is_data_parallel = config_.strategy == config::Strategy::kDataParallel;
+      field("rule", is_data_parallel ? "none: strategy data_parallel replicates every weight"
+                                     : "no rule: replicated");
     } else if (value.origins.empty()) {
       field("follows", "no rule, and no operand brings an axis: replicated");
     }

@@ -15,8 +15,8 @@ namespace meshwork {
 /// Reshards of a step that differ in nothing but numbers in paths, as those of repeated blocks do.
 struct SentRow {
   Phase phase = Phase::kForward;
-  std::string layer;  ///< that asks, "block_*/attention"
-  std::string value;  ///< that is moved, "block_*/attention/query/kernel"
+  std::string layer;  ///< that asks, "block*/attention"
+  std::string value;  ///< that is moved, "block*/attention/query/kernel"
   std::string from, to;
   std::vector<std::string> collectives;  ///< "all_gather over model"; a slice sends nothing
   std::int64_t count = 0;
@@ -33,7 +33,7 @@ struct HeldRow {
 /// What the step has most of its memory for.
 struct FullestStep {
   Phase phase = Phase::kForward;
-  std::string place;       ///< "einsum of 'd1'"
+  std::string place;       ///< "einsum of d1"
   std::int64_t bytes = 0;  ///< in use
   std::vector<HeldRow> held;
 };

@@ -92,12 +92,13 @@ extern const OpDef kSparseEinsum;  // (x, w, chosen) {equation, chosen = "t e", 
 extern const OpDef kTranspose;     // {perm}
 extern const OpDef kWriteRows;     // (x [b, s, ..], rows [b, t, ..], start int32 [b]) -> as x
 
-// Local programs only (spmd/): what reshards become.
-extern const OpDef kAllGather;      // {axes, counts}
-extern const OpDef kAllReduce;      // {axes, reduction}
-extern const OpDef kAllToAll;       // {axes, own, send_counts, recv_counts}
-extern const OpDef kReduceScatter;  // {axes, counts, reduction}
-extern const OpDef kHaloPack;       // {dim, starts, extents}: pieces along dim for the neighbours
+// Local programs only (spmd/): what reshards become. Among whom, and how much of what: a node's
+// `collective`.
+extern const OpDef kAllGather;
+extern const OpDef kAllReduce;
+extern const OpDef kAllToAll;
+extern const OpDef kReduceScatter;
+extern const OpDef kHaloPack;    // {dim, starts, extents}: pieces along dim for the neighbours
 extern const OpDef kHaloUnpack;  // (x, pieces) {dim, start, extents, own}: the tile with its halo
 extern const OpDef kAddPart;     // (x, part) {dim, start}: x with part added to some of its rows
 extern const OpDef kPack;        // {dim, extents}: blocks along dim, one after the other

@@ -12,13 +12,6 @@ int Mesh::num_devices() const {
   return count;
 }
 
-int Mesh::axis(std::string_view name) const {
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == name) return static_cast<int>(i);
-  }
-  return -1;
-}
-
 const std::string& Mesh::whole(int axis) const {
   return (wholes.empty() ? names : wholes)[static_cast<std::size_t>(axis)];
 }

@@ -22,8 +22,6 @@ struct Mesh {
   std::vector<std::string> wholes = {};
 
   int num_devices() const;
-  /// Index of the axis called `name`, or -1.
-  int axis(std::string_view name) const;
   /// The configuration's axis that `axis` is, or is a part of.
   const std::string& whole(int axis) const;
   /// The axes that the configuration's axis `name` is made of, major first; {} if there is none.

@@ -9,6 +9,7 @@
 #include "backend/types.h"
 #include "backend/views.h"
 #include "base/parallel.h"
+#include "base/rounded_up.h"
 #include "elementwise/comparison.h"
 
 namespace meshwork::cpu {

@@ -8,6 +8,7 @@
 
 #include "backend/backend.h"
 #include "base/parallel.h"
+#include "base/rounded_up.h"
 #include "graph/attention_options.h"
 
 namespace meshwork::cpu {

@@ -11,6 +11,7 @@
 #include "backend/cpu/store.h"
 #include "backend/types.h"
 #include "base/parallel.h"
+#include "base/rounded_up.h"
 #include "elementwise/arithmetic.h"
 
 namespace meshwork::cpu {

@@ -11,6 +11,7 @@
 #include "backend/cpu/row_blocks.h"
 #include "backend/types.h"
 #include "base/parallel.h"
+#include "base/rounded_up.h"
 
 namespace meshwork::cpu {
 namespace {

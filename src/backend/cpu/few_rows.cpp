@@ -9,6 +9,7 @@
 #include "backend/cpu/store.h"
 #include "backend/types.h"
 #include "base/parallel.h"
+#include "base/rounded_up.h"
 
 namespace meshwork::cpu {
 namespace {

@@ -13,6 +13,7 @@
 #include "backend/cpu/row_blocks.h"
 #include "base/check.h"
 #include "base/parallel.h"
+#include "base/rounded_up.h"
 
 namespace meshwork::cpu {
 namespace {

@@ -9,6 +9,7 @@
 #include "backend/cpu/simd.h"
 #include "base/check.h"
 #include "base/parallel.h"
+#include "base/rounded_up.h"
 
 namespace meshwork::cpu {
 namespace {

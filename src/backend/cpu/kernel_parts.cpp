@@ -10,6 +10,7 @@
 #include "backend/slide.h"
 #include "backend/types.h"
 #include "base/parallel.h"
+#include "base/rounded_up.h"
 
 namespace meshwork::cpu {
 namespace {

@@ -5,6 +5,7 @@
 #include "backend/views.h"
 #include "base/check.h"
 #include "base/parallel.h"
+#include "base/rounded_up.h"
 
 namespace meshwork::cpu {
 

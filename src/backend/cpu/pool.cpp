@@ -11,6 +11,7 @@
 #include "backend/slide.h"
 #include "base/check.h"
 #include "base/parallel.h"
+#include "base/rounded_up.h"
 #include "elementwise/arithmetic.h"
 #include "elementwise/comparison.h"
 

@@ -9,6 +9,7 @@
 #include "backend/cpu/widen.h"
 #include "backend/types.h"
 #include "base/parallel.h"
+#include "base/rounded_up.h"
 #include "elementwise/arithmetic.h"
 #include "elementwise/comparison.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "backend/merged_dims.h"
-#include "base/parallel.h"
+#include "base/rounded_up.h"
 
 namespace meshwork::cpu {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/parallel.h"
+#include "base/rounded_up.h"
 
 namespace meshwork::cpu {
 namespace {

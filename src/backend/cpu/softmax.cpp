@@ -8,6 +8,7 @@
 #include "backend/cpu/softmax_lines.h"
 #include "backend/views.h"
 #include "base/parallel.h"
+#include "base/rounded_up.h"
 #include "elementwise/arithmetic.h"
 
 namespace meshwork::cpu {

@@ -6,6 +6,7 @@
 
 #include "backend/cpu/kernels.h"
 #include "base/parallel.h"
+#include "base/rounded_up.h"
 
 namespace meshwork::cpu {
 namespace {

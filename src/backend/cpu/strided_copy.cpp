@@ -5,6 +5,7 @@
 
 #include "backend/types.h"
 #include "base/parallel.h"
+#include "base/rounded_up.h"
 
 namespace meshwork::cpu {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/fitting_product.h"
-#include "base/parallel.h"
+#include "base/rounded_up.h"
 #include "data/formats/source.h"
 
 namespace meshwork::data::hdf5 {

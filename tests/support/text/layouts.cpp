@@ -9,9 +9,9 @@ namespace meshwork::testing {
 namespace {
 
 int parse_axis(TextCursor& line, const std::string& name, const Mesh& mesh) {
-  const int axis = mesh.axis(name);
-  if (axis < 0) line.error("the mesh has no axis '{}'", name);
-  return axis;
+  const auto axis = std::ranges::find(mesh.names, name);
+  if (axis == mesh.names.end()) line.error("the mesh has no axis '{}'", name);
+  return static_cast<int>(axis - mesh.names.begin());
 }
 
 std::vector<int> parse_axes(TextCursor& line, const Mesh& mesh) {

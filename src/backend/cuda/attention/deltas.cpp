@@ -4,7 +4,7 @@
 
 #include "backend/cuda/attention/kernels.h"
 #include "backend/cuda/team.h"
-#include "base/parallel.h"
+#include "base/rounded_up.h"
 #include "graph/attention_options.h"
 
 namespace meshwork::cuda::attention {

@@ -9,7 +9,7 @@
 #include "backend/cuda/attention/kernels.h"
 #include "backend/cuda/attention/variant.h"
 #include "base/check.h"
-#include "base/parallel.h"
+#include "base/rounded_up.h"
 #include "graph/attention_options.h"
 
 namespace meshwork::cuda::attention {

@@ -11,7 +11,7 @@
 #include "backend/cuda/attention/tensor_cores.h"
 #include "backend/cuda/attention/tiles.h"
 #include "backend/cuda/random/generator.h"
-#include "base/parallel.h"
+#include "base/rounded_up.h"
 
 namespace meshwork::cuda::attention {
 namespace {

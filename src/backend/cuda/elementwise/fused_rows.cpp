@@ -13,7 +13,6 @@
 #include "backend/cuda/reductions/fold.h"
 #include "backend/in_turn.h"
 #include "base/check.h"
-#include "base/parallel.h"
 #include "base/rounded_up.h"
 
 namespace meshwork::cuda {

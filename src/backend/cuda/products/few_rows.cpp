@@ -8,7 +8,7 @@
 #include "backend/cuda/products/few_rows_sides.h"
 #include "backend/cuda/products/few_rows_text.h"
 #include "backend/cuda/walk.h"
-#include "base/parallel.h"
+#include "base/rounded_up.h"
 
 namespace meshwork::cuda::products {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/parallel.h"
+#include "base/rounded_up.h"
 
 namespace meshwork::cuda::products {
 namespace {

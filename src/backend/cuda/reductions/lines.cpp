@@ -7,6 +7,7 @@
 #include "backend/cuda/team.h"
 #include "base/check.h"
 #include "base/parallel.h"
+#include "base/rounded_up.h"
 
 namespace meshwork::cuda {
 namespace {

@@ -6,7 +6,7 @@
 #include "backend/cuda/reductions/pack.h"
 #include "backend/merged_dims.h"
 #include "base/check.h"
-#include "base/parallel.h"
+#include "base/rounded_up.h"
 
 namespace meshwork::cuda {
 namespace {
