@@ -292,12 +292,11 @@ fit: {batch_size: 1, epochs: 1}
   }
 }
 
-TEST_CASE("a prediction that stands still ends, too") {
+TEST_CASE("a prediction all of whose ranks wait for one that stands still ends, too") {
   const TempDirectory directory;
   const std::string config = write_config(directory), run = directory.file("run");
   output(program() + fit(config, run));
   const double patience = patience_of_ranks();
-  // Split along `model` alone: all wait for the one that is stopped, and none gets on.
   const Ending ending = end_with_rank_stopped(
       1, run + "/predictions*", patience,
       fmt::format(
