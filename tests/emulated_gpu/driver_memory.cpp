@@ -1,6 +1,7 @@
 // Memory and copies.
 #include <cuda.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "emulated_gpu/capture.h"
@@ -49,8 +50,7 @@ CUresult fill(CUdeviceptr to, T value, std::size_t count, CUstream stream) {
   }
   return emulated_gpu::enqueue(stream, [to, value, count] {
     const emulated_gpu::Access access;
-    auto* const elements = static_cast<T*>(pointer(to));
-    for (std::size_t i = 0; i < count; ++i) elements[i] = value;
+    std::fill_n(static_cast<T*>(pointer(to)), count, value);
     return CUDA_SUCCESS;
   });
 }
