@@ -97,6 +97,25 @@ TEST_CASE("csv fields by name, by index, and the rest") {
   CHECK(floats(packed.split("train"), "x") == std::vector<float>{1, 2, 3, 4, 5, 6});
 }
 
+TEST_CASE("texts that are none of the classes may stand for a number of their own") {
+  const TempDir dir;
+  dir.write("t.csv", "city,y\nRome,1\nOslo,2\n,3\n[UNK],4\n");
+  const auto cities = [&](const std::string& keys) {
+    return ints(
+        dataset(dir, "{format: csv, splits: {train: t.csv}, x: {columns: city, dtype: int32, " +
+                         keys + "}, y: {columns: y}}")
+            .split("train"),
+        "x");
+  };
+  CHECK(cities("classes: [Oslo, Rome], oov: true") == std::vector<std::int32_t>{1, 0, 2, 2});
+  // Where it stands in the list, as Keras has it.
+  CHECK(cities("classes: ['[UNK]', Oslo], oov: true") == std::vector<std::int32_t>{0, 1, 0, 0});
+  CHECK(contains(error_of([&] { cities("classes: ['[UNK]', Oslo]"); }),
+                 "t.csv:2: column 'city': 'Rome' is none of the classes; with `oov: true`"));
+  CHECK(contains(error_of([&] { cities("oov: true"); }, ExitCode::kConfiguration),
+                 "oov is about `classes`, which are not there"));
+}
+
 TEST_CASE("csv columns that no field names stand in the order of the first file") {
   const TempDir dir;
   dir.write("a.csv", "p,q,y\n1,2,0\n");

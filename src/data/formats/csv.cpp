@@ -1,7 +1,8 @@
 // Comma-separated numbers, a sample per record. Keys of the dataset: header (true), delimiter
 // (","). Keys of a field: columns (a name or an index from 0, -1 is the last; or a list of them;
 // default: all that no other field names, in the order of the first file), classes (texts that
-// stand for 0, 1, 2...).
+// stand for 0, 1, 2...), oov (false; true: all other texts stand for the next number), those of
+// csv_text.h.
 #include <algorithm>
 #include <atomic>
 #include <charconv>
@@ -19,9 +20,13 @@
 #include "data/formats/concatenated.h"
 #include "data/formats/csv_columns.h"
 #include "data/formats/csv_reader.h"
+#include "data/formats/csv_text.h"
 
 namespace meshwork::data {
 namespace {
+
+/// As Keras's StringLookup calls it.
+constexpr const char* kUnknown = "[UNK]";
 
 /// What the description says of one field.
 struct CsvSpec {
@@ -31,6 +36,8 @@ struct CsvSpec {
   bool rest = false;    ///< the columns are those that `columns` does not name
   std::vector<ColumnName> columns;
   std::vector<std::string> classes;
+  bool oov = false;  ///< one of them is kUnknown, which stands for all others
+  std::optional<TextColumn> text = std::nullopt;
   std::string field;                 ///< "x"
   std::vector<std::string> named;    ///< where a field takes the rest, all others
   std::shared_ptr<Headers> headers;  ///< of all entries of the dataset
@@ -112,10 +119,7 @@ class CsvSource : public Source {
     }
   }
 
-  std::string column_name(std::size_t column) const {
-    return layout_.names.empty() ? fmt::format("column {}", column)
-                                 : fmt::format("column '{}'", layout_.names[column]);
-  }
+  std::string column_name(std::size_t column) const { return name_of_column(layout_, column); }
 
   double number(const CsvReader& reader, std::string_view cell, std::size_t column) const {
     std::string_view digits = trim(cell);
@@ -136,8 +140,10 @@ class CsvSource : public Source {
     const std::string_view text = trim(cell);
     const auto found = classes_.find(text);
     if (found != classes_.end()) return found->second;
-    fail(ExitCode::kFile, "{}: {}: '{}' is none of the classes{}", reader.place(),
-         column_name(column), printable(text), suggestion(std::string(text), spec_.classes));
+    if (spec_.oov) return classes_.at(kUnknown);
+    fail(ExitCode::kFile, "{}: {}: '{}' is none of the classes{}; with `oov: true` others are one",
+         reader.place(), column_name(column), printable(text),
+         suggestion(std::string(text), spec_.classes));
   }
 
   std::unique_ptr<FileBytes> file_;
@@ -267,6 +273,11 @@ std::unique_ptr<Source> open_csv(const std::string& path, const CsvSpec& spec,
     fail(ExitCode::kFile, "{}: no column of its {} is left for this field", path, layout.cells);
   }
   check_header(path, layout, spec, columns);
+  if (spec.text) {
+    return open_csv_texts({std::move(file), spec.delimiter, spec.header, columns.front(),
+                           name_of_column(layout, columns.front()), layout.records},
+                          *spec.text, context);
+  }
   const DType dtype = spec.classes.empty() ? DType::kFloat64 : DType::kInt32;
   SourceInfo info{path, {layout.records}, dtype};
   if (!spec.single) info.shape.push_back(static_cast<std::int64_t>(columns.size()));
@@ -338,6 +349,14 @@ Opener parse(const FieldEntry& entry) {
       spec.classes.push_back(name);
     }
   }
+  if (entry.options.get("oov", false)) {
+    const config::Value& oov = *entry.options.find("oov");
+    if (spec.classes.empty())
+      config::fail_at(oov.at, "oov is about `classes`, which are not there");
+    if (std::ranges::count(spec.classes, kUnknown) == 0) spec.classes.emplace_back(kUnknown);
+    spec.oov = true;
+  }
+  spec.text = read_text_column(entry.options);
   FileNames files = files_of(entry);
   if (entry.kept == nullptr) entry.kept = std::make_shared<Headers>();
   spec.field = entry.field;

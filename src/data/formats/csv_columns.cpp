@@ -46,6 +46,11 @@ std::vector<std::size_t> columns_of(const std::string& path, const CsvLayout& la
   return others;
 }
 
+std::string name_of_column(const CsvLayout& layout, std::size_t column) {
+  return layout.names.empty() ? fmt::format("column {}", column)
+                              : fmt::format("column '{}'", layout.names[column]);
+}
+
 std::vector<std::string> names_of(const CsvLayout& layout,
                                   const std::vector<std::size_t>& columns) {
   std::vector<std::string> names;

@@ -32,6 +32,9 @@ struct CsvLayout {
 std::vector<std::size_t> columns_of(const std::string& path, const CsvLayout& layout,
                                     const std::vector<ColumnName>& columns, bool rest);
 
+/// "column 'rooms'", "column 3"; for errors.
+std::string name_of_column(const CsvLayout& layout, std::size_t column);
+
 /// The names of some columns.
 std::vector<std::string> names_of(const CsvLayout& layout, const std::vector<std::size_t>& columns);
 
