@@ -28,7 +28,11 @@ WeightsFile open_weights(const config::Config& config, const std::string& file,
                          const std::vector<GlobalTensor>& weights, bool may_lack,
                          const MayKeep& may_keep, std::vector<std::string>* notes) {
   const Format& format = format_of(file);
-  if (format.naming != Naming::kPaths) return {file, weights, keras_models(config), may_keep};
+  if (format.naming != Naming::kPaths) {
+    WeightsFile of_layers(file, weights, keras_models(config), may_keep);
+    if (notes != nullptr && !of_layers.note().empty()) notes->push_back(of_layers.note());
+    return of_layers;
+  }
   std::unique_ptr<TensorFile> opened = format.open(file);
   if (knows_by_path(*opened, weights)) return {std::move(opened), weights, may_keep};
   if (config.weights_map.is_null()) {

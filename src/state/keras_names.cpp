@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <functional>
-
-#include "state/stored_tensors.h"
+#include <set>
+#include <utility>
 
 namespace meshwork {
 namespace {
@@ -52,37 +52,156 @@ void add_places(Places& places, const KerasLayer& layer, const std::string& grou
   }
 }
 
+/// The names of the groups around a group or variable: "stage/" of
+/// "layers/functional/layers/dense".
+std::string names_around(const TensorFile& file, const std::string& inner) {
+  std::string names;
+  for (std::size_t end = inner.find('/'); end != std::string::npos;
+       end = inner.find('/', end + 1)) {
+    const auto outer = file.names().find(inner.substr(0, end));
+    if (outer != file.names().end()) names += outer->second + "/";
+  }
+  return names;
+}
+
 /// Groups by the names that they and the groups around them have; "" where several have the same.
 std::map<std::string, std::string> groups_by_name(const TensorFile& file) {
   std::map<std::string, std::string> groups;
   for (const auto& [group, name] : file.names()) {
-    std::string full;
-    for (std::size_t end = group.find('/'); end != std::string::npos;
-         end = group.find('/', end + 1)) {
-      const auto outer = file.names().find(group.substr(0, end));
-      if (outer != file.names().end()) full += outer->second + "/";
-    }
-    const auto [known, is_new] = groups.emplace(flat_name(full + name), group);
+    const auto [known, is_new] = groups.emplace(flat_name(names_around(file, group) + name), group);
     if (!is_new) known->second = "";
   }
   return groups;
 }
 
-/// Empty where a layer with variables has no group of its name.
-Places places_by_name(const KerasModel& model, const TensorFile& file) {
-  const std::map<std::string, std::string> groups = groups_by_name(file);
-  Places places;
+/// "dense" of "layers/dense_3".
+std::string kind_of(const std::string& group) {
+  const std::string last = group.substr(group.rfind('/') + 1);
+  const std::size_t digits = last.find_last_not_of("0123456789");
+  const bool is_numbered =
+      digits != std::string::npos && digits + 1 < last.size() && last[digits] == '_';
+  return is_numbered ? last.substr(0, digits) : last;
+}
+
+/// Whether Keras has named a group itself, by its class and how many of it were made before.
+bool is_automatic(const std::string& group, const std::string& name) {
+  return kind_of(name) == kind_of(group);
+}
+
+/// The variables that names of layers place.
+struct NamedPlaces {
+  Places all;     ///< of all layers that have a group of their names
+  Places chosen;  ///< of those whose name somebody has chosen, of the same class
   bool are_all_there = true;
+  bool are_needed_there = true;  ///< those of layers with a variable that may not keep its value
+  bool has_needed = false;
+};
+
+NamedPlaces places_by_name(const KerasModel& model, const TensorFile& file,
+                           const MayKeep& may_keep) {
+  const std::map<std::string, std::string> groups = groups_by_name(file);
+  NamedPlaces named;
   for_each_layer(model.model, "", [&](const KerasLayer& layer, const std::string& /*group*/) {
     if (layer.variables.empty()) return;
+    const bool is_needed = !may_keep || !std::ranges::all_of(layer.variables, may_keep);
+    named.has_needed = named.has_needed || is_needed;
     const auto group = groups.find(flat_name(layer.path));
     if (group == groups.end() || group->second.empty()) {
-      are_all_there = false;
-    } else {
-      add_places(places, layer, group->second);
+      named.are_all_there = false;
+      if (is_needed) named.are_needed_there = false;
+      return;
     }
+    add_places(named.all, layer, group->second);
+    const bool is_chosen = kind_of(group->second) == layer.kind &&
+                           !is_automatic(group->second, file.names().at(group->second));
+    if (is_chosen) add_places(named.chosen, layer, group->second);
   });
-  return are_all_there ? places : Places{};
+  return named;
+}
+
+/// How many variables a file has there of the right type, and how many at all.
+std::pair<std::size_t, std::size_t> count_found(const Places& places, const TensorFile& file,
+                                                const std::vector<GlobalTensor>& weights) {
+  std::size_t fitting = 0, found = 0;
+  for (const GlobalTensor& weight : weights) {
+    const auto place = places.find(weight.path);
+    if (place == places.end()) continue;
+    const StoredTensor* stored = find_stored(file.tensors(), place->second);
+    if (stored == nullptr) continue;
+    ++found;
+    if (is_same_type(*stored, weight)) ++fitting;
+  }
+  return {fitting, found};
+}
+
+/// By Keras's places, put together as most of the variables are found; the first of equals.
+Places places_by_order(const std::vector<KerasModel>& models, const TensorFile& file,
+                       const std::vector<GlobalTensor>& weights) {
+  Places best = keras_places(models.front());
+  auto most = count_found(best, file, weights);
+  for (std::size_t i = 1; i < models.size(); ++i) {
+    Places places = keras_places(models[i]);
+    const auto count = count_found(places, file, weights);
+    if (count <= most) continue;
+    most = count;
+    best = std::move(places);
+  }
+  return best;
+}
+
+/// Whether a name gives a variable another place than the order does.
+bool differ(const Places& named, const Places& places) {
+  return std::ranges::any_of(named, [&](const auto& place) {
+    const auto other = places.find(place.first);
+    return other != places.end() && other->second != place.second;
+  });
+}
+
+/// The layer, or part of one, that has a variable: "layers/dense" of "layers/dense/vars/0".
+std::string group_of(const std::string& place) { return place.substr(0, place.rfind("/vars/")); }
+
+/// Puts variables where their layers' names are. One whose layer in the order is another's then is
+/// not in the file: it stands under its path, which no file of Keras has.
+void prefer(const Places& named, Places& places) {
+  std::set<std::string> taken;
+  for (const auto& [path, place] : named) taken.insert(group_of(place));
+  for (auto& [path, place] : places) {
+    const auto by_name = named.find(path);
+    if (by_name != named.end()) {
+      place = by_name->second;
+    } else if (taken.contains(group_of(place))) {
+      place = path;
+    }
+  }
+}
+
+/// Says which layers take weights of layers with chosen names that are not theirs. "": none.
+std::string note_of_order(const KerasModel& model, const TensorFile& file,
+                          const std::vector<GlobalTensor>& weights, const Places& places,
+                          const std::function<bool(const std::string&)>& is_asked) {
+  std::set<std::string> fitting;
+  for (const GlobalTensor& weight : weights) {
+    if (count_found(places, file, {weight}).first > 0) fitting.insert(weight.path);
+  }
+  std::string first;
+  std::size_t count = 0;
+  for_each_layer(model.model, "", [&](const KerasLayer& layer, const std::string& /*group*/) {
+    if (layer.variables.empty() || !is_asked(layer.variables.front())) return;
+    if (!fitting.contains(layer.variables.front())) return;
+    std::string group = group_of(places.at(layer.variables.front()));
+    const std::string inner = part_of(layer, layer.variables.front());
+    if (!inner.empty()) group = group.substr(0, group.size() - part_group(layer, "", inner).size());
+    const auto name = file.names().find(group);
+    if (name == file.names().end() || is_automatic(group, name->second)) return;
+    if (flat_name(layer.path).ends_with(flat_name(name->second))) return;
+    if (count++ == 0) first = fmt::format("'{}' takes those of '{}'", layer.path, name->second);
+  });
+  if (count == 0) return "";
+  const std::string more = count > 1 ? fmt::format(", and {} more", count - 1) : "";
+  return fmt::format(
+      "{}: reads weights by the order of layers where names differ: {}{}; give layers the names of "
+      "the file to be sure",
+      file.name(), first, more);
 }
 
 }  // namespace
@@ -115,17 +234,25 @@ std::map<std::string, std::string> keras_group_names(const KerasModel& model) {
   return names;
 }
 
-Places find_keras_places(const std::vector<KerasModel>& models, const TensorFile& file) {
-  Places places = places_by_name(models.front(), file);
-  if (!places.empty()) return places;
-  for (const KerasModel& model : models) {
-    places = keras_places(model);
-    const bool fits = std::all_of(places.begin(), places.end(), [&](const auto& place) {
-      return find_stored(file.tensors(), place.second) != nullptr;
-    });
-    if (fits) return places;
-  }
-  return keras_places(models.front());
+Places find_keras_places(const std::vector<KerasModel>& models, const TensorFile& file,
+                         const std::vector<GlobalTensor>& weights, const MayKeep& may_keep,
+                         std::string* note) {
+  NamedPlaces named = places_by_name(models.front(), file, may_keep);
+  if (named.are_all_there) return std::move(named.all);
+  Places places = places_by_order(models, file, weights);
+  const bool are_sure = named.has_needed && named.are_needed_there;
+  const Places& sure = are_sure ? named.all : named.chosen;
+  const bool is_mixed = differ(sure, places);
+  if (is_mixed) prefer(sure, places);
+  if (note == nullptr) return places;
+  *note = note_of_order(models.front(), file, weights, places, [&](const std::string& path) {
+    return is_mixed || (may_keep && may_keep(path));
+  });
+  return places;
+}
+
+std::string name_of_place(const TensorFile& file, const std::string& place) {
+  return names_around(file, place) + place.substr(place.rfind("vars/"));
 }
 
 std::string keras_optimizer_place(std::size_t number) {

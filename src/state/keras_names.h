@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "state/formats/format.h"
+#include "state/stored_tensors.h"
 
 // How Keras 3 names what it stores. A model or layer is a group; the layers of a model are the
 // groups "layers/<class>", "layers/<class>_1", .. in it, each class counted by itself in the
@@ -52,9 +53,17 @@ Places keras_places(const KerasModel& model);
 std::map<std::string, std::string> keras_group_names(const KerasModel& model);
 
 /// Where a file has the weights: by the names of layers where it has a layer for each of ours, with
-/// the names of the blocks around it, else by Keras's places. `models` are the same model as it may
-/// be put together; where none fits, the places are those of the first.
-Places find_keras_places(const std::vector<KerasModel>& models, const TensorFile& file);
+/// the names of the blocks around it, or for each but some that `may_keep` their values; else by
+/// Keras's places. Of these those count less than names that somebody has chosen, not Keras, and
+/// that stand in another order. `models` are the same model as it may be put together: the one with
+/// the most variables in the file counts. A variable that the file cannot have stands under its
+/// path. `note`: which layers take weights of others by their order alone, where that is uncertain.
+Places find_keras_places(const std::vector<KerasModel>& models, const TensorFile& file,
+                         const std::vector<GlobalTensor>& weights, const MayKeep& may_keep,
+                         std::string* note = nullptr);
+
+/// A variable of a layer by the names of its groups: "logits/vars/0" of "layers/dense_1/vars/0".
+std::string name_of_place(const TensorFile& file, const std::string& place);
 
 /// Variables of the optimizer: their places by number. Those of a LossScaleOptimizer are its own
 /// number of steps and learning rate, which it does not use, its counter and scale, then those of

@@ -74,7 +74,7 @@ void WeightsFile::find_by_layer(const std::vector<GlobalTensor>& weights) {
          "model.save_weights('name.weights.h5')",
          file_->name());
   }
-  places_ = find_keras_places(models_, *file_);
+  places_ = find_keras_places(models_, *file_, weights, may_keep_, &note_);
   check(weights, "");
 }
 
@@ -89,8 +89,11 @@ void WeightsFile::check(std::vector<GlobalTensor> expected, const std::string& p
   for (const auto& [path, place] : places_) read.insert(place);
   const auto is_left_over = [&](const std::string& place) {
     if (left_over.contains(place)) return true;
-    return may_keep_ && models_.empty() && !read.contains(place) && place.starts_with(prefix) &&
-           may_keep_(place.substr(prefix.size()));
+    if (!may_keep_ || read.contains(place)) return false;
+    if (!models_.empty()) {
+      return place.starts_with(kLayers) && may_keep_(name_of_place(*file_, place));
+    }
+    return place.starts_with(prefix) && may_keep_(place.substr(prefix.size()));
   };
   std::vector<StoredTensor> stored;
   for (const StoredTensor& tensor : file_->tensors()) {

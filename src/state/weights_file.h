@@ -32,6 +32,8 @@ class WeightsFile {
               MayKeep may_keep = {});
 
   const TensorFile& file() const { return *file_; }
+  /// What is uncertain about which tensor is which; "": nothing.
+  const std::string& note() const { return note_; }
 
   /// Finds the state of the optimizer, too: `slots`, those that it has. False where the file has
   /// none; an Error where it has another optimizer's.
@@ -57,6 +59,7 @@ class WeightsFile {
   MayKeep may_keep_;
   std::vector<KerasModel> models_;  ///< empty: the file knows variables by their paths
   Places places_;                   ///< in the file
+  std::string note_;
 };
 
 /// Whether a file has one of these weights under its path, or behind the name of a model.

@@ -148,7 +148,124 @@ TEST_CASE("names of layers count for more than their order") {
   CHECK(first_of(weights, kWeights[0]) == 1.0F);
   CHECK(first_of(weights, kWeights[2]) == 0.0F);
   write_file(file, tensors, {{"layers/dense", "dense_7"}, {"layers/dense_1", "dense_8"}});
-  CHECK(error_of(file).starts_with("3: " + file + ": 5 tensors do not fit:\n"));
+  CHECK(error_of(file).starts_with("3: " + file + ": 4 tensors do not fit:\n"));
+}
+
+/// A dense layer of one kernel.
+KerasLayer dense(const std::string& path) {
+  return {"dense", path.substr(path.rfind('/') + 1), path, {path + "/kernel"}, {}};
+}
+
+GlobalTensor kernel_of(const std::string& path, const Shape& shape = {2, 2}) {
+  return {path + "/kernel", DType::kFloat32, shape};
+}
+
+/// Opens a file of dense layers of these names and shapes, each value of which is its number, for a
+/// model of dense layers.
+struct DenseFile {
+  std::vector<std::pair<std::string, Shape>> stored;
+  std::vector<GlobalTensor> wanted;
+
+  WeightsFile open(const std::string& file, const MayKeep& may_keep = {}) const {
+    std::vector<GlobalTensor> tensors;
+    std::map<std::string, std::string> names;
+    for (std::size_t i = 0; i < stored.size(); ++i) {
+      const std::string group = i == 0 ? "layers/dense" : "layers/dense_" + std::to_string(i);
+      tensors.push_back({group + "/vars/0", DType::kFloat32, stored[i].second});
+      names[group] = stored[i].first;
+    }
+    write_file(file, tensors, names);
+    return {file, wanted,
+            [this] {
+              KerasModel model, flat;
+              std::map<std::string, KerasLayer> blocks;
+              for (const GlobalTensor& tensor : wanted) {
+                const std::string path = tensor.path.substr(0, tensor.path.rfind('/'));
+                flat.model.layers.push_back(dense(path));
+                const std::size_t slash = path.find('/');
+                if (slash == std::string::npos) {
+                  model.model.layers.push_back(dense(path));
+                } else {
+                  const std::string block = path.substr(0, slash);
+                  model.model.layers.push_back({"sequential", block, block, {}, {dense(path)}});
+                }
+              }
+              return std::vector<KerasModel>{model, flat};
+            },
+            may_keep};
+  }
+};
+
+MayKeep keeps(const std::string& prefix) {
+  return [prefix](const std::string& path) { return path.starts_with(prefix); };
+}
+
+TEST_CASE("a layer that a file lacks does not undo the names of the others") {
+  const test::TempDirectory directory;
+  const std::string file = directory.file("w.weights.h5");
+  const GlobalTensor a = kernel_of("a"), b = kernel_of("b"), head = kernel_of("head", {2, 5});
+  const DenseFile swapped{{{"b", {2, 2}}, {"a", {2, 2}}}, {a, b, head}};
+  for (const char* prefix : {"head/", ""}) {
+    const WeightsFile weights = swapped.open(file, keeps(prefix));
+    CHECK(first_of(weights, a) == 1.0F);
+    CHECK(first_of(weights, b) == 0.0F);
+    CHECK(!weights.has(head));
+    CHECK(weights.note().empty());
+  }
+  // Its place in the order is another's; one that is nobody's does, with a note.
+  const GlobalTensor c = kernel_of("c");
+  CHECK(!DenseFile{{{"a", {2, 2}}, {"b", {2, 2}}}, {c, a, b}}.open(file, keeps("c/")).has(c));
+  const DenseFile third{{{"b", {2, 2}}, {"a", {2, 2}}, {"x", {2, 2}}}, {a, b, c}};
+  const WeightsFile weights = third.open(file, keeps("c/"));
+  CHECK(first_of(weights, a) == 1.0F);
+  CHECK(first_of(weights, c) == 2.0F);
+  CHECK(weights.note() ==
+        file +
+            ": reads weights by the order of layers where names differ: 'c' takes those of 'x'; "
+            "give layers the names of the file to be sure");
+  CHECK(third.open(file).note() == weights.note());
+}
+
+TEST_CASE("names that somebody has chosen are no other layer's, though some names are missing") {
+  const test::TempDirectory directory;
+  const std::string file = directory.file("w.weights.h5");
+  const GlobalTensor a = kernel_of("a"), b = kernel_of("b"), d = kernel_of("d");
+  const DenseFile last{{{"b", {2, 2}}, {"a", {2, 2}}, {"dense_7", {2, 2}}}, {a, b, d}};
+  CHECK(first_of(last.open(file), a) == 1.0F);
+  CHECK(first_of(last.open(file), b) == 0.0F);
+  CHECK(first_of(last.open(file), d) == 2.0F);
+  const DenseFile between{{{"b", {2, 2}}, {"dense_7", {2, 2}}, {"a", {2, 2}}}, {a, b, d}};
+  CHECK(test::contains(test::error_of([&] { between.open(file); }), "no tensor 'd/kernel'"));
+  // Names that Keras counts say nothing: these are the layers that it has made first and second.
+  const GlobalTensor one = kernel_of("dense"), two = kernel_of("dense_1");
+  const DenseFile counted{{{"dense_1", {2, 2}}, {"dense_2", {2, 2}}}, {one, two}};
+  for (const MayKeep& may_keep : {MayKeep{}, keeps("dense")}) {
+    CHECK(first_of(counted.open(file, may_keep), one) == 0.0F);
+    CHECK(first_of(counted.open(file, may_keep), two) == 1.0F);
+    CHECK(counted.open(file, may_keep).note().empty());
+  }
+}
+
+TEST_CASE("a model with blocks takes what a file without them has") {
+  const test::TempDirectory directory;
+  const std::string file = directory.file("w.weights.h5");
+  const GlobalTensor a = kernel_of("s/a"), d = kernel_of("d"), head = kernel_of("head", {2, 5});
+  const std::pair<std::string, Shape> s_a{"s_a", {2, 2}}, other{"dense", {2, 2}};
+  for (const char* prefix : {"head/", ""}) {
+    const DenseFile base{{s_a, other}, {a, d, head}};
+    const WeightsFile weights = base.open(file, keeps(prefix));
+    CHECK(first_of(weights, a) == 0.0F);
+    CHECK(first_of(weights, d) == 1.0F);
+    CHECK(!weights.has(head));
+    CHECK(test::contains(test::error_of([&] { base.open(file); }),
+                         ": no tensor 'layers/dense_2/vars/0', 'head/kernel', float32[2, 5], in"));
+  }
+  // A layer of the file that the model lacks is known by its name.
+  const DenseFile more{{s_a, other, {"top", {2, 9}}, {"last", {9, 9}}}, {a, d}};
+  CHECK(first_of(more.open(file, keeps("")), d) == 1.0F);
+  CHECK(
+      test::contains(test::error_of([&] { more.open(file, keeps("top/")); }),
+                     ": 'layers/dense_3/vars/0', float32[9, 9] in the file, is not in the model"));
 }
 
 TEST_CASE("what does not fit is said with both names and both shapes") {
