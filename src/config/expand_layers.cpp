@@ -212,7 +212,7 @@ class Expansion {
 
   /// Gives names to the layers that another one is around, which count with all others, as in
   /// Keras.
-  static void name_inner_layers(Value& arguments, LayerList& list) {
+  void name_inner_layers(Value& arguments, LayerList& list) const {
     for (const std::string_view key : {"layer", "backward_layer"}) {
       Value::Entry* const inner = arguments.find(key);
       if (inner == nullptr) continue;
@@ -224,6 +224,10 @@ class Expansion {
       }
       if (!inner->value.is_map() || inner->value.map.size() != 1) continue;
       auto& [class_name, at, args] = inner->value.map[0];
+      if (text_.blocks.contains(class_name)) {
+        fail_at(at, "'{}' is a block; a wrapper takes a layer: put one around each of the block's",
+                class_name);
+      }
       if (!(args.is_map() || args.is_null())) continue;
       name_inner_layers(args, list);
       if (args.find("name") != nullptr) continue;

@@ -294,6 +294,8 @@ TEST_CASE("errors in blocks name the place in the block and that of its use") {
   CHECK(error("  b: {layers: [{Dense: {name: x}}, {Dense: {inputs: input}}]}\n", "b") ==
         "c.yaml:2:17: no layer takes 'b/x'; name it in the 'inputs' of a later one, or remove it "
         "(in block 'b', used at c.yaml:5:12)");
+  CHECK(error("  b: {layers: [ReLU]}\n", "TimeDistributed: {layer: b}") ==
+        "c.yaml:5:37: 'b' is a block; a wrapper takes a layer: put one around each of the block's");
   CHECK(error("  b: {layers: [b]}\n", "b") ==
         "c.yaml:2:16: block 'b' contains itself; a block may only use others (in block 'b', used "
         "at c.yaml:5:12)");
