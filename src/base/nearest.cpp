@@ -60,6 +60,9 @@ std::vector<std::string> nearest(std::string_view word, const std::vector<std::s
     if (longest > kLongestWord || 2 * (longest - shortest) > longest) continue;
     const std::size_t distance = edit_distance(lower_case(word), lower_case(candidate));
     if (2 * distance > longest) continue;
+    // With half of its letters wrong a word begins as the other does.
+    const bool is_far = distance > 1 && 2 * distance == longest;
+    if (is_far && lower_case(word.substr(0, 1)) != lower_case(candidate.substr(0, 1))) continue;
     ranked.emplace_back(Distances{distance, edit_distance(word, candidate)}, candidate);
   }
   std::stable_sort(ranked.begin(), ranked.end(),

@@ -17,6 +17,8 @@ TEST_CASE("slips of the hand find their word") {
   CHECK(nearest("FIT", commands) == Words{"fit"});
   CHECK(nearest("MSE", {"mae", "Mse", "mse"}) == Words{"Mse", "mse"});
   CHECK(nearest("", commands).empty());
+  CHECK(nearest("Sum", {"LSTM"}).empty());
+  CHECK(nearest("kept", {"keep"}) == Words{"keep"});
 }
 
 TEST_CASE("suggestions") {

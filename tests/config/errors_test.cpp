@@ -130,8 +130,7 @@ TEST_CASE("errors of checkpoints") {
        "c.yaml:5:13: checkpoint must be true, false or a map such as {every: 500 steps, keep: 3}, "
        "not a list"},
       {"checkpoint: sometimes", "c.yaml:5:13: checkpoint must be true or false, not 'sometimes'"},
-      {"checkpoint: {kept: 1}",
-       "c.yaml:5:14: checkpoint has no key 'kept'; nearest: 'keep', 'best'"},
+      {"checkpoint: {kept: 1}", "c.yaml:5:14: checkpoint has no key 'kept'; nearest: 'keep'"},
       {"checkpoint: {keep: 0}", "c.yaml:5:20: checkpoint: keep is 0; give 1 or more"},
       {"checkpoint: {every: 0 steps}",
        "c.yaml:5:21: checkpoint: every is '0 steps'; give epochs, steps or a time: 1 epoch, 500 "
