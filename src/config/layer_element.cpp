@@ -43,6 +43,12 @@ void read_inputs(const Value& inputs, const LayerList& list, LayerElement& eleme
   }
   for (const Value& word : words) {
     const std::string name = word.as_string("inputs");
+    if (word.is_real() && list.find(name) == nullptr) {
+      fail_at(word.at,
+              "{}: no input or layer '{}' stands before it; it is a number: Rescaling: {{scale, "
+              "offset}} multiplies by one and adds one",
+              what, name);
+    }
     element.inputs.push_back(look_up(list, name, word.at, what, "stands before it").name);
   }
   if (element.index > 0) element.inputs[0] = list.last;
@@ -86,6 +92,9 @@ LayerElement read_element(const Value& item, const LayerList& list, const ModelT
   Value& args = element.layer.args;
   element.name = args.take(element_keys::kName);
   if (!element.name.is_null()) element.name.as_string(element_keys::kName);
+  if (element.layer.name == "InputLayer" && !text.blocks.contains(element.layer.name)) {
+    element.layer.name = "Input";  // what Keras's get_config() says
+  }
   if (element.layer.name == "Input") return element;
   const Value condition = args.take(element_keys::kIf);
   element.left_out = !condition.is_null() && !condition.as_bool(element_keys::kIf);

@@ -314,7 +314,15 @@ TEST_CASE("errors of the model") {
       {"model: {input: [4, 0], layers: [Flatten]}",
        "c.yaml:1:16: input shape [4, 0] has an extent less than 1; leave out the batch dimension"},
       {"model: {input: [null, 4], layers: [Flatten]}",
-       "c.yaml:1:17: input shape must be an integer, not nothing"},
+       "c.yaml:1:17: input shape: an extent is left open, but all samples have one length here; "
+       "give it, and pad the samples to it (leave out the batch dimension)"},
+      {"model: {layers: [InputLayer: {batch_shape: [4, 3]}, Flatten]}",
+       "c.yaml:1:44: batch_shape must begin with null: the batch size is that of fit; or give "
+       "'shape', that of a sample"},
+      {"model: {layers: [Input: {batch_shape: [null, 3], shape: [3]}, Flatten]}",
+       "c.yaml:1:39: input 'input' has both 'shape' and 'batch_shape'; keep one"},
+      {"model: {layers: [InputLayer: {batch_shape: [null, 3], sparse: true}, Flatten]}",
+       "c.yaml:1:63: input 'input': 'sparse' is not supported; leave it out"},
       {"model: {input: four, layers: [Flatten]}",
        "c.yaml:1:16: input shape must be a list of integers, not 'four'"},
       {"model: {input: [1048576, 1048577], layers: [Flatten]}",
@@ -366,6 +374,9 @@ TEST_CASE("errors of layers") {
        "'input'"},
       {"- Dense: {name: left}\n    - Add: {inputs: [left, imput]}",
        "c.yaml:5:28: Add: no input or layer 'imput' stands before it; nearest: 'input'"},
+      {"- Add: {inputs: [input, 1.0]}",
+       "c.yaml:4:29: Add: no input or layer '1.0' stands before it; it is a number: Rescaling: "
+       "{scale, offset} multiplies by one and adds one"},
       {"- Add: {inputs: []}", "c.yaml:4:21: Add: inputs is empty; name a layer, or leave it out"},
       {"- Add: {inputs: {a: [b]}}", "c.yaml:4:25: inputs must be a word, not a list"},
       {"- Add: {inputs: {a: b}}",

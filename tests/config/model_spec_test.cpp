@@ -61,6 +61,19 @@ model:
   CHECK(model.layers[3].inputs == Names{"add"});
 }
 
+TEST_CASE("an input as Keras's get_config() says it") {
+  const ModelSpec model = parse(R"(
+model:
+  layers:
+    - InputLayer: {batch_shape: [null, 28, 28, 1], dtype: float32, sparse: false, name: digits}
+    - Flatten
+)")
+                              .model;
+  REQUIRE(model.inputs.size() == 1);
+  CHECK(model.inputs[0].name == "digits");
+  CHECK(model.inputs[0].shape == Shape{28, 28, 1});
+}
+
 TEST_CASE("Input layers stand in the list") {
   const ModelSpec model = parse(R"(
 model:
