@@ -285,6 +285,10 @@ TEST_CASE("samples that are no images, and channels that come first") {
   CHECK(layer_error("[784]", "Conv2D: {filters: 4, kernel_size: 3}") ==
         "c.yaml:4:15: layer 'conv2d' (Conv2D) needs samples [height, width, channels], not [784]; "
         "put a Reshape before it");
+  CHECK(layer_error("[28, 28]", "Conv2D: {filters: 4, kernel_size: 3}") ==
+        "c.yaml:4:15: layer 'conv2d' (Conv2D) needs samples [height, width, channels], not [28, "
+        "28]; put a Reshape before it, or give the model input: [28, 28, 1], for which data of "
+        "[28, 28] do");
   CHECK(layer_error("[8, 8, 1]", "MaxPooling1D") ==
         "c.yaml:4:7: layer 'max_pooling1d' (MaxPooling1D) needs samples [steps, channels], not [8, "
         "8, 1]; put a Reshape before it");

@@ -71,8 +71,15 @@ Shape read_extents(Scope& scope, config::Reader& args, ValueId x, std::size_t ra
   const Shape& shape = scope.builder().shape(x);
   refuse_other_formats(args, rank);
   if (shape.size() != rank + 2) {
-    fail_at(args.at(), "{} needs samples {}, not {}; put a Reshape before it", args.what(),
-            sample_words(rank), sample_shape(shape));
+    Shape with_channel(shape.begin() + 1, shape.end());
+    with_channel.push_back(1);
+    const bool lacks_channel = shape.size() == rank + 1;
+    const std::string as_input =
+        lacks_channel ? fmt::format(", or give the model input: {}, for which data of {} do",
+                                    meshwork::to_string(with_channel), sample_shape(shape))
+                      : "";
+    fail_at(args.at(), "{} needs samples {}, not {}; put a Reshape before it{}", args.what(),
+            sample_words(rank), sample_shape(shape), as_input);
   }
   return {shape.begin() + 1, shape.end() - 1};
 }
