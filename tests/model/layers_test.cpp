@@ -1,10 +1,13 @@
 #include <doctest/doctest.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/rng.h"
 #include "model/build.h"
 #include "ops/ops.h"
+#include "support/errors.h"
 
 using namespace meshwork;
 
@@ -263,6 +266,15 @@ TEST_CASE("errors of arguments name layer, place and way out") {
   CHECK(layers_error("[6]", "StringLookup: {vocabulary: [a, b]}") ==
         "c.yaml:3:12: layer StringLookup prepares data, which a model here does not; give a column "
         "of a table 'classes', which numbers what stands in it");
+  CHECK(test::contains(layers_error("[6]", "TextVectorization: {max_tokens: 9}"),
+                       "; to classify texts, store the numbers of their words, padded to one"));
+  for (const char* name : {"Lambda", "RNN", "ResNet50", "DepthToSpace"}) {
+    const std::string error = layers_error("[6]", name + std::string(": {units: 3}"));
+    CAPTURE(error);
+    CHECK(error.starts_with(fmt::format("c.yaml:3:12: there is no layer {} here; ", name)));
+    CHECK(error.size() < 220);
+  }
+  CHECK(layers_error("[6]", "Lambda: {function: x}").find("known:") == std::string::npos);
   CHECK(layers_error("[4, 6]", "Rescaling: {scale: [1, 2, 3]}") ==
         "c.yaml:3:31: layer 'rescaling' (Rescaling): scale has shape [3] for samples [4, 6]; give "
         "one number, one for each channel, or what broadcasts to a sample");

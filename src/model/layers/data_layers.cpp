@@ -1,4 +1,4 @@
-// Keras's layers that prepare data, which datasets do here
+// Keras's layers that prepare data, which datasets do here, and others that other words do for
 #include <map>
 
 #include "model/layers/layer.h"
@@ -51,11 +51,42 @@ const std::map<std::string_view, const char*> kRemedies{
     {"STFTSpectrogram", kStored},
     {"Solarization", kAugment},
     {"StringLookup", kNumbers},
-    {"TextVectorization", "take a dataset of format text, which turns it into tokens"}};
+    {"TextVectorization",
+     "a dataset of format text turns it into tokens for a language model; to classify texts, store "
+     "the numbers of their words, padded to one length, and labels as x and y in .npz (input: "
+     "{shape: [LENGTH], dtype: int32}, then an Embedding)"}};
+
+constexpr const char* kApplication =
+    "write its layers, in blocks (bench_resnet50.yaml and resnet.yaml among the configurations do "
+    "so), and read the weights that Keras saved with --from";
+
+const std::map<std::string_view, const char*> kOtherWords{
+    {"DenseNet121", kApplication},
+    {"DepthToSpace",
+     "write Reshape: [height, width, n, n, channels], Permute: [1, 3, 2, 4, 5], Reshape: [height "
+     "n, width n, channels]"},
+    {"EfficientNetB0", kApplication},
+    {"InceptionV3", kApplication},
+    {"Lambda",
+     "write what it computes as layers: Rescaling, Activation, Add, Multiply, Dot, Reshape, "
+     "Permute, .."},
+    {"MobileNet", kApplication},
+    {"MobileNetV2", kApplication},
+    {"RNN", "take LSTM, GRU or SimpleRNN, each with its own cell"},
+    {"ResNet101", kApplication},
+    {"ResNet50", kApplication},
+    {"ResNet50V2", kApplication},
+    {"VGG16", kApplication},
+    {"VGG19", kApplication},
+    {"Xception", kApplication}};
 
 }  // namespace
 
 void refuse_data_layer(const config::ClassSpec& layer) {
+  const auto other = kOtherWords.find(layer.name);
+  if (other != kOtherWords.end()) {
+    fail_at(layer.at, "there is no layer {} here; {}", layer.name, other->second);
+  }
   const auto remedy = kRemedies.find(layer.name);
   if (remedy == kRemedies.end()) return;
   fail_at(layer.at, "layer {} prepares data, which a model here does not; {}", layer.name,
