@@ -7,6 +7,7 @@
 #include "base/join.h"
 #include "base/names.h"
 #include "base/nearest.h"
+#include "base/quote.h"
 #include "config/named_file.h"
 #include "data/image_masks.h"
 
@@ -160,6 +161,27 @@ std::vector<std::string> field_names(const Description& from) {
   const bool has_labels = std::find(names.begin(), names.end(), names::kLabels) != names.end();
   if (!has_labels && from.whole.find(names::kLabels) != nullptr) names.emplace_back(names::kLabels);
   return names;
+}
+
+/// A file that is given for all fields holds x and y; others have files of their own.
+void refuse_columns(const Description& from) {
+  const auto of_all = std::ranges::find_if(
+      from.sources.map, [](const Value::Entry& split) { return !split.value.is_map(); });
+  if (of_all == from.sources.map.end()) return;
+  for (const Value::Entry& entry : from.whole.map) {
+    const bool is_field = entry.value.is_map() && entry.value.find("columns") != nullptr;
+    if (!is_field || std::ranges::count(from.fields, entry.key) > 0) continue;
+    const bool is_reserved = std::ranges::count(kReserved, entry.key) > 0;
+    if (is_reserved) continue;
+    const std::string file =
+        of_all->value.is_scalar() ? excerpt(of_all->value.scalar) : std::string("FILE");
+    const std::string map = fmt::format("{}: {{{}: {}, ..}}", of_all->key, entry.key, file);
+    const std::string example = of_all->key == kFiles ? map : fmt::format("splits: {{{}}}", map);
+    fail_at(entry.at,
+            "dataset: no file is named for the field '{}', and one file for all fields holds x "
+            "and y; name the file for each field: {}",
+            entry.key, example);
+  }
 }
 
 std::vector<FieldSpec> read_fields(Description& from) {
@@ -333,6 +355,7 @@ DatasetSpec read_description(const Value& description) {
 
   Description from{.whole = description, .format = format, .sources = sources, .keys = keys};
   from.fields = field_names(from);
+  refuse_columns(from);
   spec.fields = read_fields(from);
   check_fields(from);
   spec.splits = read_splits(splits, files, from);

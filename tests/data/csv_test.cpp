@@ -249,6 +249,16 @@ TEST_CASE("csv errors name file, line, column and value") {
                  "column 'sepal' has a name, but the file has no header"));
   CHECK(contains(failure(dir, "{format: csv, splits: {train: t.csv}}", ExitCode::kConfiguration),
                  "fields 'x' and 'y' both take all columns that no other names"));
+  CHECK(
+      contains(failure(dir,
+                       "{format: csv, files: t.csv, splits: {train: 1}, num: {columns: sepal}, y: "
+                       "{columns: species}}",
+                       ExitCode::kConfiguration),
+               "d.yaml:1:49: dataset: no file is named for the field 'num', and one file for all "
+               "fields holds x and y; name the file for each field: files: {num: t.csv, ..}"));
+  CHECK(contains(failure(dir, "{format: csv, splits: {train: t.csv}, num: {columns: sepal}}",
+                         ExitCode::kConfiguration),
+                 "name the file for each field: splits: {train: {num: t.csv, ..}}"));
   CHECK(contains(failure(dir, "{format: csv, delimiter: '::', splits: {train: {x: t.csv}}}",
                          ExitCode::kConfiguration),
                  "delimiter must be one character"));
