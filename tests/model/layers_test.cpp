@@ -267,7 +267,7 @@ TEST_CASE("errors of arguments name layer, place and way out") {
         "c.yaml:3:12: layer StringLookup prepares data, which a model here does not; give a column "
         "of a table 'classes', which numbers what stands in it");
   CHECK(test::contains(layers_error("[6]", "TextVectorization: {max_tokens: 9}"),
-                       "; to classify texts, store the numbers of their words, padded to one"));
+                       "; to classify texts, give the column of a table (format: csv) a "));
   for (const char* name : {"Lambda", "RNN", "ResNet50", "DepthToSpace"}) {
     const std::string error = layers_error("[6]", name + std::string(": {units: 3}"));
     CAPTURE(error);

@@ -52,9 +52,9 @@ const std::map<std::string_view, const char*> kRemedies{
     {"Solarization", kAugment},
     {"StringLookup", kNumbers},
     {"TextVectorization",
-     "a dataset of format text turns it into tokens for a language model; to classify texts, store "
-     "the numbers of their words, padded to one length, and labels as x and y in .npz (input: "
-     "{shape: [LENGTH], dtype: int32}, then an Embedding)"}};
+     "to classify texts, give the column of a table (format: csv) a 'tokenizer' and a 'length'; "
+     "for "
+     "a language model a dataset of format text turns texts into tokens"}};
 
 constexpr const char* kApplication =
     "write its layers, in blocks (bench_resnet50.yaml and resnet.yaml among the configurations do "
