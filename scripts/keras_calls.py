@@ -2,13 +2,21 @@
 
 import keras
 import keras_hub
+import numpy as np
+from keras.src.ops import core as core_operations
+from keras.src.ops import math as math_operations
+from keras.src.ops import numpy as numpy_operations
 from keras_hub.src.models.mixtral.mixtral_decoder import MixtralSparseMoeBlock
 
 # What a layer takes when it is called, though Meshwork's files say it with its other arguments.
-CALL_ARGUMENTS = ["use_causal_mask", "reverse"]
+CALL_ARGUMENTS = ["use_causal_mask", "reverse", "x2", "key"]
 # They take several inputs as arguments, not as a list, in this order where the file does not name them.
 HEADS = ["query", "value", "key", "attention_mask"]
+TWO = ["x1", "x2"]
 INPUTS = {
+    numpy_operations.Divide: TWO,
+    numpy_operations.Power: TWO,
+    numpy_operations.TrueDivide: TWO,
     keras.layers.MultiHeadAttention: HEADS,
     keras.layers.GroupQueryAttention: HEADS,
     keras_hub.layers.TransformerEncoder: ["inputs", "padding_mask", "attention_mask"],
@@ -87,12 +95,15 @@ def make_layer(name, args):
 
 
 def find_class(name, module):
-    """Keras's own, keras-hub's of the module of the same name, or the one that stands here."""
+    """Keras's own, keras-hub's of the module of the same name, an operation, or the one that stands here."""
     for own in (DotProductAttention, MixtureOfExperts):
         if name == own.__name__:
             return own
     hub = getattr(keras_hub, module.__name__.rpartition(".")[2], None)
-    return getattr(module, name, None) or getattr(hub, name)
+    places = [module, hub]
+    if module is keras.layers:
+        places += [numpy_operations, math_operations, core_operations]
+    return next(getattr(place, name) for place in places if hasattr(place, name))
 
 
 def take_inputs(given, values, last):
@@ -103,7 +114,15 @@ def take_inputs(given, values, last):
     return [values[name] for name in names] if names else [last]
 
 
+def key_of(key):
+    """What GetItem takes for ":, 0"; for a list, its parts alike."""
+    text = key if isinstance(key, str) else ", ".join(map(str, key))
+    return eval(f"np.s_[{text}]", {"np": np, "newaxis": None})
+
+
 def call_layer(layer, inputs, arguments):
+    if "key" in arguments:
+        arguments = {**arguments, "key": key_of(arguments["key"])}
     if isinstance(inputs, list) and type(layer) in INPUTS:
         inputs = dict(zip(INPUTS[type(layer)], inputs))
     if isinstance(inputs, dict):

@@ -2,6 +2,7 @@
 
 from keras_attention import ATTENTION, MASKING
 from keras_masks import MASKS
+from keras_operations import OPERATIONS
 from keras_recurrent import RECURRENT
 from keras_transformers import TRANSFORMERS
 from keras_windows import WINDOWS
@@ -360,4 +361,5 @@ CALLS = {
         ],
     ),
     **RECURRENT,
+    **OPERATIONS,
 }

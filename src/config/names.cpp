@@ -29,11 +29,13 @@ std::string snake_case(std::string_view class_name) {
 }
 
 std::string without_alias(std::string_view class_name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kSpellings{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kSpellings{{
+      {"Abs", "Absolute"},
       {"AvgPool", "AveragePooling"},
       {"MaxPool", "MaxPooling"},
       {"Convolution", "Conv"},
       {"GroupQueryAttention", "GroupedQueryAttention"},
+      {"TrueDivide", "Divide"},
   }};
   std::string result(class_name);
   for (const auto& [alias, meant] : kSpellings) {

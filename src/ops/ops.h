@@ -86,7 +86,7 @@ extern const OpDef kEmbedding;          // (table [r, d], index [..]) -> [.., d]
 extern const OpDef kEmbeddingGradient;  // (dy, index) {rows} -> [rows, d] (dtype)
 extern const OpDef kOneHot;             // {depth}: int32 [..] -> float32 [.., depth]
 extern const OpDef kTakeAlongAxis;  // (x [.., c], index [..]) -> x[.., index]; 0 if out of range
-extern const OpDef kReshape;        // {shape}
+extern const OpDef kReshape;        // {shape} (stops_gradient)
 extern const OpDef kSlice;  // {axis, start, size} (read_at_once: x is read in parts, at one time)
 extern const OpDef kSparseEinsum;  // (x, w, chosen) {equation, chosen = "t e", of_row} (dtype)
 extern const OpDef kTranspose;     // {perm}

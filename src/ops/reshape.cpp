@@ -1,4 +1,5 @@
-// y = the elements of x in the same (row-major) order, as `shape`
+// y = the elements of x in the same (row-major) order, as `shape`; with `stops_gradient` x has no
+// gradient from y
 #include "base/check.h"
 #include "base/error.h"
 #include "ops/ops.h"
@@ -23,7 +24,9 @@ TensorType infer(const OpArgs& args) {
 }
 
 std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {
-  return {reshape(b, dy, b.shape(b.node(self).inputs[0]))};
+  const Node& node = b.node(self);
+  if (node.attrs.find("stops_gradient") != nullptr) return {kNoValue};
+  return {reshape(b, dy, b.shape(node.inputs[0]))};
 }
 
 std::optional<std::int64_t> view_offset(const OpArgs& /*args*/) { return 0; }

@@ -2,6 +2,7 @@
 #include "model/decoder.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -115,7 +116,14 @@ TEST_CASE("models that cannot go on a token at a time say why, and where") {
             .starts_with("2: c.yaml:5:7: to generate, tokens meet in MultiHeadAttention"));
   CHECK(error_of(model_of("    - Attention: {name: a, use_causal_mask: true, inputs: [t, t]}\n"))
             .starts_with("2: c.yaml:5:7: to generate, tokens meet in MultiHeadAttention"));
-  CHECK(error_of(model_of("    - LayerNormalization: {name: n, axis: [1, 2]}\n")) != "");
+  for (const char* layer :
+       {"LayerNormalization: {name: n, axis: [1, 2]}", "Roll: {name: r, shift: 1, axis: 1}",
+        "Roll: {name: r, shift: 6, axis: 1}", "GetItem: {name: g, key: \":, :6\"}",
+        "GetItem: {name: g, key: \":, :3\"}", "Sum: {name: s, axis: 1, keepdims: true}"}) {
+    CAPTURE(layer);
+    CHECK(error_of(model_of(fmt::format("    - {}\n", layer))) != "");
+  }
+  CHECK(error_of(model_of("    - Square:\n    - GetItem: {key: \"..., 1:3\"}\n")).empty());
 }
 
 TEST_CASE("recurrent layers decode where they go forwards and give all steps") {

@@ -140,6 +140,48 @@ fit: {batch_size: 9}
   }
 }
 
+TEST_CASE("operations train alike on any mesh, whatever dimension is split") {
+  const std::string text = R"(
+dataset: {name: t, format: synthetic, splits: {train: {x: {normal: [24, 7, 6]}, y: {normal: [24, 1]}}}}
+model:
+  input: [7, 6]
+  layers:
+    - Dense: {name: h, units: 10, activation: tanh}
+    - GetItem: {name: a, key: ":, 1::2, :5"}
+    - GetItem: {name: b, key: ":, :3, 5:", inputs: h}
+    - Subtract: {name: distance, inputs: [a, b]}
+    - Power: {x2: 2}
+    - Sum: {name: squares, axis: -1, keepdims: true}
+    - Clip: {x_min: 1.0e-7}
+    - Sqrt: {name: root}
+    - Roll: {name: turned, shift: 3, axis: -1, inputs: a}
+    - Exp: {name: weights}
+    - Max: {name: most, axis: [1, 2], keepdims: true}
+    - Divide: {name: parts, inputs: [weights, most]}
+    - StopGradient: {name: fixed, inputs: root}
+    - Multiply: {name: product, inputs: [parts, fixed]}
+    - Add: {inputs: [product, root]}
+    - Std: {axis: 1}
+    - Dense: {name: out, units: 1}
+compile: {optimizer: {SGD: {learning_rate: 0.05}}, loss: mse}
+fit: {batch_size: 9}
+)";
+  const Trajectory one = train("mesh: {data: 1, model: 1}\n" + text, {.steps = 5});
+  for (const char* layout : {"h/output: [data, null, model]", "h/output: [data, model, null]",
+                             "a/output: [null, model, data], parts/output: [model, null, data]",
+                             "h/kernel: [null, model], out/kernel: [model, null]"}) {
+    for (const char* mesh : {"1x3", "2x2", "4x2"}) {
+      CAPTURE(layout);
+      CAPTURE(mesh);
+      const std::string layouts = fmt::format("layout_map: {{{}}}\n", layout);
+      const Trajectory many =
+          train("mesh: {data: 1, model: 1}\n" + layouts + text, {.mesh = mesh, .steps = 5});
+      CHECK(loss_difference(one, many) < 1e-5);
+      CHECK(weight_difference(one, many) < 1e-4);
+    }
+  }
+}
+
 TEST_CASE("padding counts as little on a mesh as on one device, wherever sequences are cut") {
   const std::string data = R"(
 dataset: {name: t, format: synthetic, splits: {train: {x: {integers: [24, 5], below: 3}, y: {integers: [24LABELS], below: 3}}}}

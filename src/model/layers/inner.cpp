@@ -11,6 +11,10 @@ Inner inner_of(const config::Value& value, std::string_view key) {
   Inner inner;
   inner.spec = config::read_class(value, key);
   inner.def = &config::look_up(layer_registry(), inner.spec, "layer");
+  if (is_operation(*inner.def)) {
+    fail_at(inner.spec.at, "{}: '{}' is an operation, and Keras takes a layer here; put it behind",
+            key, inner.spec.name);
+  }
   const config::Value::Entry* const name = inner.spec.args.find("name");
   if (name != nullptr) inner.name = name->value.as_string("name");
   if (inner.name.empty() || inner.name.find('/') != std::string::npos) {

@@ -1,0 +1,43 @@
+#include "model/layers/operation.h"
+
+#include "model/arguments.h"
+
+namespace meshwork::layers {
+
+ValueId to_real(Scope& scope, ValueId x) {
+  const DType dtype = scope.builder().type(x).dtype;
+  return is_floating(dtype) ? x : scope.cast(x, DType::kFloat32);
+}
+
+ValueId give(Scope& scope, config::Reader& args, ValueId y) {
+  for (const std::string_view key : {"dtype", "activity_regularizer"}) {
+    const config::Value* const given = args.find(key);
+    if (given == nullptr) continue;
+    fail_at(given->at, "{}: Keras's operations have no '{}'; give it to a layer before or behind",
+            args.what(), key);
+  }
+  scope.set_output_dtype(scope.builder().type(y).dtype);
+  return y;
+}
+
+std::vector<std::int64_t> read_sample_axes(config::Reader& args, const GraphBuilder& b, ValueId x) {
+  const std::size_t rank = b.shape(x).size();
+  if (rank < 2) {
+    fail_at(args.at(), "{}: a sample of its input is one number, and has no axis", args.what());
+  }
+  const config::Value* const given = args.find("axis");
+  if (given == nullptr) {
+    fail_at(args.at(),
+            "{}: without an axis it would go over the batch, too; give 1 to {}, or -1 for the "
+            "last, or a list of these",
+            args.what(), rank - 1);
+  }
+  const std::vector<std::int64_t> axes = read_axes(given, -1, rank);
+  if (axes.front() == 0) {
+    fail_at(given->at, "{}: axis 0 is the batch; give 1 to {}, or -1 for the last", args.what(),
+            rank - 1);
+  }
+  return axes;
+}
+
+}  // namespace meshwork::layers

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "model/layers/layer.h"
+
+/// What Keras's operations (keras.ops) have in common as layers. They compute in the dtype of what
+/// they are given, whatever the policy of the model, and no mask comes out of them.
+namespace meshwork::layers {
+
+inline constexpr std::string_view kNumpyOperations = "keras.src.ops.numpy";
+
+/// x; of whole numbers, in float32.
+ValueId to_real(Scope& scope, ValueId x);
+
+/// The output of an operation, in the dtype that it has. An Error for arguments that every layer
+/// has, and no operation.
+ValueId give(Scope& scope, config::Reader& args, ValueId y);
+
+/// The key `axis`: dimensions of x, in order, one at least; an Error where the batch is among them.
+std::vector<std::int64_t> read_sample_axes(config::Reader& args, const GraphBuilder& b, ValueId x);
+
+}  // namespace meshwork::layers
