@@ -295,6 +295,32 @@ RECURRENT = {
     ],
 }
 
+# Operations are no layers: Keras writes them in config.json alone.
+OPERATIONS = {
+    "input": [6, 4],
+    "layers": [
+        {"Dense": {"name": "features", "units": 5, "activation": "tanh"}},
+        {"GetItem": {"name": "first", "key": ":, 0"}},
+        {"GetItem": {"name": "others", "key": "..., 1:-1:2, None, ::2", "inputs": ["features"]}},
+        {"Roll": {"name": "turned", "shift": [1, -1], "axis": [1, 3]}},
+        {"Max": {"name": "most", "axis": [1, 2]}},
+        {"Dense": {"name": "gate", "units": 5, "activation": "sigmoid", "inputs": ["most"]}},
+        {"Power": {"name": "weights", "inputs": {"x1": "gate", "x2": "gate"}}},
+        {"Divide": {"name": "ratio", "inputs": ["first", "weights"]}},
+        {"Power": {"name": "squares", "x2": 2}},
+        {"Divide": {"name": "parts", "x2": 2.5}},
+        {"Clip": {"name": "clipped", "x_min": 0.01, "x_max": None}},
+        {"Log": {"name": "logs"}},
+        {"StopGradient": {"name": "fixed", "inputs": ["gate"]}},
+        {"Multiply": {"name": "product", "inputs": ["logs", "fixed"]}},
+        {"Sum": {"name": "total", "axis": -1, "keepdims": True}},
+        {"Subtract": {"name": "distances", "inputs": ["product", "total"]}},
+        {"Abs": {"name": "sizes"}},
+        {"Erf": {"name": "bounded"}},
+        {"Dense": {"name": "out", "units": OUTPUTS}},
+    ],
+}
+
 SGD = {"SGD": {"learning_rate": 0.01, "momentum": 0.5}}
 # case -> model, optimizer
 CASES = {
@@ -311,6 +337,7 @@ CASES = {
     "tied": (TIED, {"Adam": {"learning_rate": 0.01}}),
     "branches": (BRANCHES, {"Adam": {"learning_rate": 0.01, "amsgrad": True}}),
     "blocks": (BLOCKS, SGD),
+    "operations": (OPERATIONS, SGD),
     "recurrent": (RECURRENT, {"Adam": {"learning_rate": 0.01}}),
     "adam": (BRANCHES, {"Adam": {"learning_rate": 0.01}}),
     "adamw": (BRANCHES, {"AdamW": {"learning_rate": 0.01, "weight_decay": 0.1}}),

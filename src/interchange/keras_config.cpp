@@ -13,6 +13,7 @@
 #include "model/constraints/constraint.h"
 #include "model/freeze.h"
 #include "model/initializers/initializer.h"
+#include "model/layers/get_item.h"
 #include "model/layers/layer.h"
 #include "model/regularizers/regularizer.h"
 #include "state/keras_names.h"
@@ -50,11 +51,44 @@ bool is_call_argument(const config::ClassSpec& layer, std::string_view key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
+Json number_of(const std::optional<std::int64_t>& number) {
+  return number ? Json(*number) : Json(nullptr);
+}
+
+/// The key of a GetItem, as Keras writes Python's slices.
+Json key_of(const config::Value& key) {
+  using Kind = layers::KeyPart::Kind;
+  Json parts = Json::array();
+  for (const layers::KeyPart& part : layers::read_key(key)) {
+    switch (part.kind) {
+      case Kind::kIndex:
+        parts.push_back(part.index);
+        break;
+      case Kind::kSlice:
+        parts.push_back({{"class_name", "__slice__"},
+                         {"config",
+                          {{"start", number_of(part.start)},
+                           {"stop", number_of(part.stop)},
+                           {"step", number_of(part.step)}}}});
+        break;
+      case Kind::kEllipsis:
+        parts.push_back({{"class_name", "__ellipsis__"}, {"config", Json::object()}});
+        break;
+      case Kind::kNewAxis:
+        parts.push_back(nullptr);
+        break;
+    }
+  }
+  return parts;
+}
+
 /// Of one call of the layer.
 Json call_arguments(const config::LayerSpec& spec) {
   Json arguments = Json::object();
+  const LayerDef& def = config::look_up(layer_registry(), spec.layer, "layer");
   for (const auto& [key, at, value] : spec.layer.args.map) {
-    if (is_call_argument(spec.layer, key)) arguments[key] = json_of(value);
+    if (!is_call_argument(spec.layer, key)) continue;
+    arguments[key] = &def == &layers::kGetItem ? key_of(value) : json_of(value);
   }
   return arguments;
 }
@@ -93,9 +127,11 @@ Json layer_arguments(const config::ClassSpec& layer, const HandedOn& given) {
       arguments[key] = json_of(value);
     }
   }
-  // Keras writes the offset always, and reads no layer without it.
-  if (&config::look_up(layer_registry(), layer, "layer") == &layers::kRescaling) {
-    arguments.emplace("offset", 0.0);
+  // Keras writes these always, and reads no layer without them.
+  const LayerDef& def = config::look_up(layer_registry(), layer, "layer");
+  if (&def == &layers::kRescaling) arguments.emplace("offset", 0.0);
+  if (&def == &layers::kClip) {
+    for (const char* const bound : {"x_min", "x_max"}) arguments.emplace(bound, nullptr);
   }
   return arguments;
 }
@@ -224,16 +260,17 @@ class Layers {
   }
 
   Json arguments_with_name(const config::LayerSpec& spec, const std::string& name) const {
+    const LayerDef& def = config::look_up(layer_registry(), spec.layer, "layer");
     Json arguments{{"name", name}};
     // Layers without variables have no word for it.
     const bool is_trained = spec.trainable && !freeze_.freezes_layer(spec.path);
     const bool has_word = with_variables_.contains(spec.path);
     if (!is_trained && has_word) {
-      check_freezes_parts(spec.layer, config::look_up(layer_registry(), spec.layer, "layer"));
+      check_freezes_parts(spec.layer, def);
       arguments["trainable"] = false;
     }
     HandedOn given{.is_trained = is_trained || !has_word};
-    if (config_.precision != config::Precision::kFloat32) {
+    if (config_.precision != config::Precision::kFloat32 && !is_operation(def)) {
       const std::string name = config::to_string(config_.precision);
       arguments["dtype"] = given.dtype = object_of("keras", "DTypePolicy", {{"name", name}});
     }

@@ -55,12 +55,14 @@ std::vector<std::string> inputs_of(const Use& block) {
   return inputs;
 }
 
-/// Whether each use takes what stands before it, and only that.
+/// Whether each use takes what stands before it, and only that. Keras's Sequential takes layers
+/// alone.
 bool is_chain(const std::vector<Use>& uses, const std::string& output) {
   if (uses.empty() || uses.back().name != output) return false;
   std::set<std::string> paths;
   for (std::size_t i = 0; i < uses.size(); ++i) {
     if (!paths.insert(uses[i].path).second || uses[i].inputs.size() != 1) return false;
+    if (uses[i].def != nullptr && is_operation(*uses[i].def)) return false;
     if (i > 0 && uses[i].inputs[0] != uses[i - 1].name) return false;
   }
   return true;

@@ -159,6 +159,43 @@ model:
   CHECK(layer(model, "d").at("config").at("layer").at("config").at("offset") == 0.0);
 }
 
+TEST_CASE("operations are Keras's own, with what they are called with") {
+  const Json model = config_of(R"(
+precision: mixed_bfloat16
+model:
+  input: [6, 4]
+  layers:
+    - Dense: {name: d, units: 4}
+    - GetItem: {name: g, key: ":, 1:-1, ..., None, ::2"}
+    - Abs: {name: a, trainable: false}
+    - Sum: {name: s, axis: [1, 3], keepdims: true}
+    - Power: {name: p, x2: 2}
+    - Clip: {name: c, x_min: 0.5}
+    - Divide: {name: q, inputs: [p, c]}
+)");
+  const Json all = {{"start", nullptr}, {"stop", nullptr}, {"step", nullptr}};
+  const auto slice = [](const Json& of) {
+    return Json{{"class_name", "__slice__"}, {"config", of}};
+  };
+  const Json key = layer(model, "g").at("inbound_nodes").at(0).at("kwargs").at("key");
+  CHECK(key == Json::array({slice(all),
+                            slice({{"start", 1}, {"stop", -1}, {"step", nullptr}}),
+                            {{"class_name", "__ellipsis__"}, {"config", Json::object()}},
+                            nullptr,
+                            slice({{"start", nullptr}, {"stop", nullptr}, {"step", 2}})}));
+  CHECK(layer(model, "a").at("module") == "keras.src.ops.numpy");
+  CHECK(layer(model, "a").at("class_name") == "Absolute");
+  CHECK(layer(model, "a").at("config") == Json({{"name", "a"}}));
+  CHECK(layer(model, "s").at("config") ==
+        Json({{"name", "s"}, {"axis", {1, 3}}, {"keepdims", true}}));
+  CHECK(layer(model, "p").at("inbound_nodes").at(0).at("kwargs") == Json({{"x2", 2}}));
+  CHECK(layer(model, "c").at("config") ==
+        Json({{"name", "c"}, {"x_min", 0.5}, {"x_max", nullptr}}));
+  CHECK(taken(layer(model, "q"), 0, 0).at(0) == "p");
+  const Json& second = layer(model, "q").at("inbound_nodes").at(0).at("kwargs").at("x2");
+  CHECK(second.at("config").at("keras_history").at(0) == "c");
+}
+
 TEST_CASE("trainable: false is said to the layers in a wrapper, too") {
   const Json model = config_of(R"(
 model:
