@@ -317,8 +317,19 @@ OPERATIONS = {
         {"Subtract": {"name": "distances", "inputs": ["product", "total"]}},
         {"Abs": {"name": "sizes"}},
         {"Erf": {"name": "bounded"}},
+        {"scaled": {"name": "positive"}},
         {"Dense": {"name": "out", "units": OUTPUTS}},
     ],
+    # A chain, but not one of layers.
+    "blocks": {
+        "scaled": {
+            "layers": [
+                {"Dense": {"name": "logs", "units": 4}},
+                {"Exp": {"name": "numbers"}},
+                {"Dense": {"name": "mixed", "units": 4, "activation": "tanh"}},
+            ]
+        }
+    },
 }
 
 SGD = {"SGD": {"learning_rate": 0.01, "momentum": 0.5}}
