@@ -68,8 +68,8 @@ const std::map<std::string_view, const char*> kOtherWords{
     {"EfficientNetB0", kApplication},
     {"InceptionV3", kApplication},
     {"Lambda",
-     "write what it computes as layers: Rescaling, Activation, Add, Multiply, Dot, Reshape, "
-     "Permute, .."},
+     "write what it computes as layers and operations: Square, Sum, GetItem, Rescaling, Add, "
+     "Multiply, Reshape, .."},
     {"MobileNet", kApplication},
     {"MobileNetV2", kApplication},
     {"RNN", "take LSTM, GRU or SimpleRNN, each with its own cell"},
