@@ -185,10 +185,9 @@ void check_alike(const Split& split, const Split& other) {
 /// "samples", or "windows of 64 characters, 65 different".
 std::string describe_samples(const Split& split) {
   const SourceInfo& info = split.fields.front().source->info();
-  const auto are_tokens = [](const Field& field) {
-    return field.source->info().vocabulary != nullptr;
-  };
-  if (!std::ranges::all_of(split.fields, are_tokens)) return "samples";
+  // Labels of windows are tokens, too; those of a table's texts are not.
+  const bool are_windows = split.fields.size() == 1 || split.fields[1].source->info().vocabulary;
+  if (info.vocabulary == nullptr || !are_windows) return "samples";
   const std::size_t different = info.vocabulary->texts.size();
   return fmt::format("windows of {} {}s{}", info.shape.back(), info.vocabulary->unit,
                      different == 0 ? "" : fmt::format(", {} different", different));

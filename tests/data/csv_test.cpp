@@ -111,7 +111,8 @@ TEST_CASE("texts that are none of the classes may stand for a number of their ow
   // Where it stands in the list, as Keras has it.
   CHECK(cities("classes: ['[UNK]', Oslo], oov: true") == std::vector<std::int32_t>{0, 1, 0, 0});
   CHECK(contains(error_of([&] { cities("classes: ['[UNK]', Oslo]"); }),
-                 "t.csv:2: column 'city': 'Rome' is none of the classes; with `oov: true`"));
+                 "t.csv:2: column 'city': 'Rome' is none of the classes; known: '[UNK]', 'Oslo'; "
+                 "with `oov: true` others are one"));
   CHECK(contains(error_of([&] { cities("oov: true"); }, ExitCode::kConfiguration),
                  "oov is about `classes`, which are not there"));
 }
