@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "graph/dim_rule.h"
+#include "ops/ops.h"
 #include "sharding/choice.h"
 #include "sharding/factor_axes.h"
 #include "spmd/partition.h"
@@ -44,7 +45,9 @@ void check_partial(const Partitioned& program, ValueId id, const std::set<int>& 
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const Layout& operand = program.layouts[node.inputs[i]];
       if (!is_partial(operand, axis)) continue;
-      MW_CHECK(operand.reduction == Reduction::kSum, "{} takes {}", text(),
+      // The greatest of rounded numbers is the greatest, rounded.
+      const bool passes = operand.reduction == Reduction::kSum || node.op == &ops::kCast;
+      MW_CHECK(passes && operand.reduction == layout.reduction, "{} takes {}", text(),
                to_string(operand, mesh));
       partial.push_back(i);
     }
