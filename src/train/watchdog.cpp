@@ -37,6 +37,9 @@ constexpr double kLongestPeriod = 1;
 /// Seconds for which a word holds where half of the limit is less: a disk may be slow to show it.
 constexpr double kShortestWord = 5;
 
+/// Tries to remove the files, to which others may add at that moment.
+constexpr int kRemovals = 10;
+
 constexpr const char* kGetsOn = "gets on";
 
 [[noreturn]] void end_job() { end_at_once(ExitCode::kCommunication); }
@@ -114,6 +117,11 @@ Watchdog::~Watchdog() {
 
 bool Watchdog::is_held() const { return !holder_ || holder_of(run_directory_) == holder_; }
 
+bool Watchdog::is_taken() const {
+  std::error_code ignored;
+  return has_file_ && is_held() && !fs::exists(directory_, ignored);
+}
+
 Watchdog::Sign Watchdog::sign() const {
   const std::uint64_t done = local_work().done;
   if (streams_ == nullptr) return {.local_work = done};
@@ -190,14 +198,12 @@ void Watchdog::look(double now) {
   }
   const double waited = now - since_;
   if (waited < kTellAt * limit_) return;
-  // The device that ended the job has taken all files with it.
-  if (has_file_ && is_held() && !fs::exists(directory_, ignored)) end_job();
+  if (is_taken()) end_job();
   tell(describe());
   if (waited < kCallRollAt * limit_) return;
   const Roll roll = call_roll();
   if (roll.one_gets_on) return;
-  // It may have taken them while this one read.
-  if (has_file_ && !fs::exists(directory_, ignored)) end_job();
+  if (is_taken()) return;  // while this one read: the roll is of files that were going
   // Where no file can be written, each speaks for itself.
   const bool is_first = roll.first == hosts_.rank() || roll.first == hosts_.size();
   if (is_first && !has_warned_) warn(roll, waited);
@@ -221,7 +227,10 @@ void Watchdog::end_job_with(const Roll& roll, double waited) const {
   // Under another name first, so that no device writes into it, or makes it anew, meanwhile.
   const std::string gone = partial_name(directory_);
   if (is_held()) fs::rename(directory_, gone, ignored);
-  fs::remove_all(gone, ignored);
+  // A file that was being made when it got this name may come to it late.
+  for (int tries = 0; tries < kRemovals && fs::exists(gone, ignored); ++tries) {
+    fs::remove_all(gone, ignored);
+  }
   if (!run_directory_.empty() && is_held()) {
     fail_record_in(run_directory_, ExitCode::kCommunication, message);
   }

@@ -56,6 +56,8 @@ class Watchdog {
   Sign sign() const;
   bool is_at_work() const;
   bool is_held() const;
+  /// Whether the device that ends the job has taken the files of all with it.
+  bool is_taken() const;
   std::string describe() const;
   void tell(const std::string& text);
   Roll call_roll() const;
