@@ -51,7 +51,8 @@ bool is_call_argument(const config::ClassSpec& layer, std::string_view key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-Json number_of(const std::optional<std::int64_t>& number) {
+template <class Number>
+Json number_of(const std::optional<Number>& number) {
   return number ? Json(*number) : Json(nullptr);
 }
 
@@ -85,10 +86,9 @@ Json key_of(const config::Value& key) {
 /// Of one call of the layer.
 Json call_arguments(const config::LayerSpec& spec) {
   Json arguments = Json::object();
-  const LayerDef& def = config::look_up(layer_registry(), spec.layer, "layer");
   for (const auto& [key, at, value] : spec.layer.args.map) {
     if (!is_call_argument(spec.layer, key)) continue;
-    arguments[key] = &def == &layers::kGetItem ? key_of(value) : json_of(value);
+    arguments[key] = key == "key" ? key_of(value) : json_of(value);
   }
   return arguments;
 }
@@ -127,11 +127,9 @@ Json layer_arguments(const config::ClassSpec& layer, const HandedOn& given) {
       arguments[key] = json_of(value);
     }
   }
-  // Keras writes these always, and reads no layer without them.
   const LayerDef& def = config::look_up(layer_registry(), layer, "layer");
-  if (&def == &layers::kRescaling) arguments.emplace("offset", 0.0);
-  if (&def == &layers::kClip) {
-    for (const char* const bound : {"x_min", "x_max"}) arguments.emplace(bound, nullptr);
+  for (const WrittenDefault& argument : def.written_defaults) {
+    arguments.emplace(argument.key, number_of(argument.value));
   }
   return arguments;
 }

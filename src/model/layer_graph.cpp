@@ -144,7 +144,7 @@ class Layers {
 
  private:
   Masked build(const config::LayerSpec& spec, std::span<const Masked> named) {
-    layers::refuse_data_layer(spec.layer);
+    layers::refuse_known_layer(spec.layer);
     const LayerDef& def = config::look_up(layer_registry(), spec.layer, "layer");
     config::Reader args(spec.layer.args,
                         fmt::format("layer '{}' ({})", spec.path, spec.layer.name));

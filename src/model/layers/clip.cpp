@@ -24,7 +24,10 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 
 }  // namespace
 
-const LayerDef kClip{
-    .names = {"Clip"}, .build = build, .takes_any_dtype = true, .module = kNumpyOperations};
+const LayerDef kClip{.names = {"Clip"},
+                     .build = build,
+                     .takes_any_dtype = true,
+                     .module = kNumpyOperations,
+                     .written_defaults = {{"x_min", std::nullopt}, {"x_max", std::nullopt}}};
 
 }  // namespace meshwork::layers

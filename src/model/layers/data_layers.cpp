@@ -52,9 +52,8 @@ const std::map<std::string_view, const char*> kRemedies{
     {"Solarization", kAugment},
     {"StringLookup", kNumbers},
     {"TextVectorization",
-     "to classify texts, give the column of a table (format: csv) a 'tokenizer' and a 'length'; "
-     "for "
-     "a language model a dataset of format text turns texts into tokens"}};
+     "to classify texts, give the column of a table (format: csv) a 'tokenizer' and a 'length'; a "
+     "dataset of format text turns texts into tokens for a language model"}};
 
 constexpr const char* kApplication =
     "write its layers, in blocks (bench_resnet50.yaml and resnet.yaml among the configurations do "
@@ -82,7 +81,7 @@ const std::map<std::string_view, const char*> kOtherWords{
 
 }  // namespace
 
-void refuse_data_layer(const config::ClassSpec& layer) {
+void refuse_known_layer(const config::ClassSpec& layer) {
   const auto other = kOtherWords.find(layer.name);
   if (other != kOtherWords.end()) {
     fail_at(layer.at, "there is no layer {} here; {}", layer.name, other->second);

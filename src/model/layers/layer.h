@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -28,6 +30,12 @@ struct LayerPart {
   config::Value args = {};        ///< where these decide of its parts
 };
 
+/// An argument that Keras reads no layer without, though it has a default.
+struct WrittenDefault {
+  std::string_view key;
+  std::optional<double> value;  ///< none: null
+};
+
 /// One layer class, in the list of registry.cpp. `build` reads its arguments, under the builder's
 /// path makes its variables, and gives its output. Keras's argument names and defaults.
 struct LayerDef {
@@ -52,7 +60,8 @@ struct LayerDef {
   std::vector<LayerPart> (*parts_of)(const config::Value& args) = nullptr;
   std::string_view module = "keras.layers";  ///< whose class it is; "": Keras has none
   std::string_view exported_as = {};         ///< the name in `module`, where not that of the class
-  const layers::CellDef* cell = nullptr;     ///< of a layer that goes over a sequence
+  std::vector<WrittenDefault> written_defaults = {};  ///< stand in a .keras file in any case
+  const layers::CellDef* cell = nullptr;              ///< of a layer that goes over a sequence
 };
 
 constexpr std::size_t kAnyNumber = ~std::size_t{0};
@@ -63,8 +72,8 @@ inline bool is_operation(const LayerDef& def) { return def.module.starts_with("k
 const std::vector<const LayerDef*>& layer_registry();
 
 namespace layers {
-/// An Error for those of Keras's layers that prepare data: it says how the dataset does.
-void refuse_data_layer(const config::ClassSpec& layer);
+/// An Error for those of Keras's classes for which other words stand here: it says which.
+void refuse_known_layer(const config::ClassSpec& layer);
 
 extern const LayerDef kAbsolute;
 extern const LayerDef kActivation;

@@ -86,6 +86,9 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 
 }  // namespace
 
-const LayerDef kRescaling{.names = {"Rescaling"}, .build = build, .passes_mask = true};
+const LayerDef kRescaling{.names = {"Rescaling"},
+                          .build = build,
+                          .passes_mask = true,
+                          .written_defaults = {{"offset", 0.0}}};
 
 }  // namespace meshwork::layers
