@@ -1,6 +1,5 @@
 #include "job/node_memory.h"
 
-#include <unistd.h>
 #include <xxhash.h>
 
 #include <optional>
@@ -10,6 +9,7 @@
 #include "base/byte_size.h"
 #include "base/error.h"
 #include "base/host_name.h"
+#include "machine/identity.h"
 #include "machine/memory.h"
 
 namespace meshwork {
@@ -57,7 +57,7 @@ Sum needs_on(std::uint64_t node, const std::vector<Need>& all) {
 std::vector<Need> needs_of_all(const Job& job, std::int64_t arena_bytes, HostGroup& hosts) {
   const std::string name = host_name();
   return gather_all(hosts, Need{.node = XXH3_64bits(name.data(), name.size()),
-                                .process = getpid(),
+                                .process = process_mark(),
                                 .arena = arena_bytes,
                                 .data = resident_data_bytes(job),
                                 .available = available_memory()});
