@@ -4,6 +4,18 @@
 #include <limits>
 
 namespace meshwork {
+namespace {
+
+void check_has_axes(const std::string& what, const config::Location& at, std::size_t rank) {
+  if (rank < 2) fail_at(at, "{}: a sample of its input is one number, and has no axis", what);
+}
+
+[[noreturn]] void refuse_batch(const std::string& what, const config::Location& at,
+                               std::size_t rank) {
+  fail_at(at, "{}: axis 0 is the batch; give 1 to {}, or -1 for the last", what, rank - 1);
+}
+
+}  // namespace
 
 void refuse_arguments(config::Reader& args, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) {
@@ -53,6 +65,26 @@ std::vector<std::int64_t> read_axes(const config::Value* axes, std::int64_t fall
   if (twice != result.end()) fail_at(axes->at, "axis names dimension {} twice", *twice);
   if (result.empty()) fail_at(axes->at, "axis is an empty list; give at least one dimension");
   return result;
+}
+
+std::vector<std::int64_t> read_sample_axes(config::Reader& args, std::size_t rank) {
+  const config::Value* const axes = args.find("axis");
+  check_has_axes(args.what(), args.at(), rank);
+  std::vector<std::int64_t> dims = read_axes(axes, -1, rank);
+  if (dims.front() == 0) refuse_batch(args.what(), axes->at, rank);
+  return dims;
+}
+
+std::int64_t read_sample_axis(const std::string& what, const config::Location& at,
+                              const config::Value* axis, std::size_t rank) {
+  check_has_axes(what, at, rank);
+  const std::int64_t dim = read_axis(axis, -1, rank);
+  if (dim == 0) refuse_batch(what, axis->at, rank);
+  return dim;
+}
+
+std::int64_t read_sample_axis(config::Reader& args, std::size_t rank) {
+  return read_sample_axis(args.what(), args.at(), args.find("axis"), rank);
 }
 
 std::int64_t checked_elements(const Shape& shape) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +28,16 @@ std::int64_t read_axis(const config::Value* axis, std::int64_t fallback, std::si
 /// One such dimension or a list of them, in order and without duplicates; an Error if it is empty.
 std::vector<std::int64_t> read_axes(const config::Value* axes, std::int64_t fallback,
                                     std::size_t rank);
+
+/// Dimensions of a sample, from the key `axis`: as read_axes(), the last one by default, and an
+/// Error if the batch is among them.
+std::vector<std::int64_t> read_sample_axes(config::Reader& args, std::size_t rank);
+/// One such dimension.
+std::int64_t read_sample_axis(config::Reader& args, std::size_t rank);
+/// The same, read from `axis` once the rank is known; `what`, which stands at a place, is to have
+/// it.
+std::int64_t read_sample_axis(const std::string& what, const config::Location& at,
+                              const config::Value* axis, std::size_t rank);
 
 /// The number of elements, or -1 if there are more than 2^46, or 2^31 or more along a dimension.
 std::int64_t checked_elements(const Shape& shape);

@@ -217,22 +217,27 @@ TEST_CASE("Dot sums over one dimension of each of two inputs") {
   CHECK(layers_error("[5, 4]", "Dot: {axes: [1, 2], inputs: [input, input]}") ==
         "c.yaml:3:17: layer 'dot' (Dot): samples [5, 4] and [5, 4] differ along axes 1 and 2");
   CHECK(layers_error("[5, 4]", "Dot: {axes: 0, inputs: [input, input]}")
-            .ends_with("axis 0 is the batch; give 1 or more, or -1 for the last"));
+            .ends_with("axis 0 is the batch; give 1 to 2, or -1 for the last"));
 }
 
-TEST_CASE("nothing is normalized over the batch where a variable would be as long") {
-  for (const char* layer :
-       {"LayerNormalization", "RMSNormalization", "BatchNormalization", "GroupNormalization"}) {
+TEST_CASE("no layer goes over the batch as over a dimension of a sample") {
+  for (const char* layer : {"LayerNormalization", "RMSNormalization", "BatchNormalization",
+                            "GroupNormalization", "UnitNormalization", "Softmax"}) {
     CAPTURE(layer);
-    const std::string batch = "axis 0 is the batch; give 1 or more, or -1 for the last";
+    const std::string batch = "axis 0 is the batch; give 1 to 2, or -1 for the last";
     CHECK(layers_error("[5, 4]", fmt::format("{}: {{axis: 0}}", layer)).ends_with(batch));
     CHECK(layers_error("[5, 4]", fmt::format("{}: {{axis: -3}}", layer)).ends_with(batch));
-    CHECK(layers_error("[]", layer).ends_with(batch));
+    CHECK(layers_error("[]", layer)
+              .ends_with("a sample of its input is one number, and has no axis"));
   }
   CHECK(layers_error("[5, 4]", "LayerNormalization: {axis: [1, 0]}")
-            .ends_with("axis 0 is the batch; give 1 or more, or -1 for the last"));
+            .ends_with("axis 0 is the batch; give 1 to 2, or -1 for the last"));
   CHECK(layers_error("[5, 4]", "BatchNormalization: {axis: [1, 2]}")
             .ends_with("axis must be an integer, not a list"));
+  CHECK(layers_error("[5, 4]", "Activation: {activation: {softmax: {axis: 0}}}") ==
+        "c.yaml:3:54: activation softmax: axis 0 is the batch; give 1 to 2, or -1 for the last");
+  CHECK(layers_error("[5, 4]", "Activation: {activation: {glu: {axis: 0}}}") ==
+        "c.yaml:3:50: activation glu: axis 0 is the batch; give 1 to 2, or -1 for the last");
 }
 
 TEST_CASE("errors of arguments name layer, place and way out") {

@@ -319,7 +319,7 @@ TEST_CASE("arguments of normalizations") {
         "more, or -1 for one of every channel");
   CHECK(layer_error("[8, 6]", "GroupNormalization: {groups: 2, axis: 0}") ==
         "c.yaml:4:45: layer 'group_normalization' (GroupNormalization): axis 0 is the batch; give "
-        "1 or more, or -1 for the last");
+        "1 to 2, or -1 for the last");
   CHECK(layer_error("[8, 6]", "LayerNormalization: {axis: [1, -2]}") ==
         "c.yaml:4:34: axis names dimension 1 twice");
   CHECK(layer_error("[8, 6]", "LayerNormalization: {axis: []}") ==

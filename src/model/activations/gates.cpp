@@ -47,9 +47,10 @@ ValueId mish(GraphBuilder& b, ValueId x) {
 Activation read_glu(config::Reader& args) {
   std::optional<config::Value> axis;
   if (const config::Value* given = args.find("axis")) axis = *given;
-  return [axis, at = args.at()](GraphBuilder& b, ValueId x) {
+  return [axis, what = args.what(), at = args.at()](GraphBuilder& b, ValueId x) {
     const Shape shape = b.shape(x);
-    const std::int64_t dim = read_axis(axis ? &*axis : nullptr, -1, shape.size());
+    const config::Value* const given = axis ? &*axis : nullptr;
+    const std::int64_t dim = read_sample_axis(what, at, given, shape.size());
     const std::int64_t size = shape[static_cast<std::size_t>(dim)];
     if (size % 2 != 0) fail_at(at, "activation glu: dimension {} is {}, an odd number", dim, size);
     const auto half = [&](std::int64_t start) {

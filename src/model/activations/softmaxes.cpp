@@ -9,9 +9,9 @@ namespace {
 Activation along_axis(config::Reader& args, const OpDef& op) {
   std::optional<config::Value> axis;
   if (const config::Value* given = args.find("axis")) axis = *given;
-  return [axis, &op](GraphBuilder& b, ValueId x) {
-    const std::int64_t dim = read_axis(axis ? &*axis : nullptr, -1, b.shape(x).size());
-    return b.add(op, {x}, {{"axis", dim}});
+  return [axis, what = args.what(), at = args.at(), &op](GraphBuilder& b, ValueId x) {
+    const config::Value* const given = axis ? &*axis : nullptr;
+    return b.add(op, {x}, {{"axis", read_sample_axis(what, at, given, b.shape(x).size())}});
   };
 }
 

@@ -52,7 +52,7 @@ ValueId joint_softmax(GraphBuilder& b, ValueId x, const std::vector<std::int64_t
 
 ValueId build_softmax(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
-  const auto axes = read_axes(args.find("axis"), -1, b.shape(inputs[0]).size());
+  const auto axes = read_sample_axes(args, b.shape(inputs[0]).size());
   if (scope.mask(0) != kNoValue) {
     fail_at(args.at(),
             "{}: its input has a mask of shape {}, which Keras would hold against the last "

@@ -40,13 +40,7 @@ void concatenate_masks(Scope& scope, std::span<const ValueId> inputs, std::int64
 ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
   const Shape first = b.shape(inputs[0]);
-  const config::Value* given = args.find("axis");
-  const std::int64_t axis = read_axis(given, -1, first.size());
-  if (axis == 0) {
-    fail_at(given == nullptr ? args.at() : given->at,
-            "{}: axis 0 is the batch; give 1 to {}, or -1 for the last", args.what(),
-            first.size() - 1);
-  }
+  const std::int64_t axis = read_sample_axis(args, first.size());
   for (const ValueId input : inputs) {
     Shape expected = first;
     const Shape shape = b.shape(input);

@@ -22,10 +22,7 @@ std::array<std::int64_t, 2> read_both(config::Reader& args, const GraphBuilder& 
   std::array<std::int64_t, 2> axes{};
   for (std::size_t i = 0; i < 2; ++i) {
     const config::Value& axis = given.is_list() ? given.list[i] : given;
-    axes[i] = read_axis(&axis, 0, b.shape(inputs[i]).size());
-    if (axes[i] == 0) {
-      fail_at(axis.at, "{}: axis 0 is the batch; give 1 or more, or -1 for the last", args.what());
-    }
+    axes[i] = read_sample_axis(args.what(), args.at(), &axis, b.shape(inputs[i]).size());
   }
   return axes;
 }

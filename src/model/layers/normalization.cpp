@@ -5,20 +5,6 @@
 
 namespace meshwork::layers {
 
-std::vector<std::int64_t> read_sample_axes(config::Reader& args, std::size_t rank) {
-  const config::Value* const given = args.find("axis");
-  std::vector<std::int64_t> axes = read_axes(given, -1, rank);
-  if (axes.front() > 0) return axes;
-  fail_at(given == nullptr ? args.at() : given->at,
-          "{}: axis 0 is the batch; give 1 or more, or -1 for the last", args.what());
-}
-
-std::int64_t read_sample_axis(config::Reader& args, std::size_t rank) {
-  const config::Value* const given = args.find("axis");
-  if (given != nullptr && given->is_list()) given->as_integer("axis");  // an Error
-  return read_sample_axes(args, rank).front();
-}
-
 NormalizationArguments read_normalization(config::Reader& args) {
   NormalizationArguments normalization;
   normalization.epsilon = args.get("epsilon", 1e-3, config::at_least(0));

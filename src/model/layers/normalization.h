@@ -18,12 +18,6 @@ struct NormalizationArguments {
   std::string no_center = "center: false";  ///< the argument that leaves out beta
 };
 
-/// The argument `axis` of a layer with a variable along these dimensions of its input, the last one
-/// by default. That of the batch is an Error.
-std::vector<std::int64_t> read_sample_axes(config::Reader& args, std::size_t rank);
-/// The same of one dimension.
-std::int64_t read_sample_axis(config::Reader& args, std::size_t rank);
-
 /// Reads these.
 NormalizationArguments read_normalization(config::Reader& args);
 

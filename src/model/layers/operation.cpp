@@ -20,24 +20,14 @@ ValueId give(Scope& scope, config::Reader& args, ValueId y) {
   return y;
 }
 
-std::vector<std::int64_t> read_sample_axes(config::Reader& args, const GraphBuilder& b, ValueId x) {
-  const std::size_t rank = b.shape(x).size();
-  if (rank < 2) {
-    fail_at(args.at(), "{}: a sample of its input is one number, and has no axis", args.what());
-  }
-  const config::Value* const given = args.find("axis");
-  if (given == nullptr) {
+std::vector<std::int64_t> require_sample_axes(config::Reader& args, std::size_t rank) {
+  if (args.find("axis") == nullptr && rank > 1) {
     fail_at(args.at(),
             "{}: without an axis it would go over the batch, too; give 1 to {}, or -1 for the "
             "last, or a list of these",
             args.what(), rank - 1);
   }
-  const std::vector<std::int64_t> axes = read_axes(given, -1, rank);
-  if (axes.front() == 0) {
-    fail_at(given->at, "{}: axis 0 is the batch; give 1 to {}, or -1 for the last", args.what(),
-            rank - 1);
-  }
-  return axes;
+  return read_sample_axes(args, rank);
 }
 
 }  // namespace meshwork::layers

@@ -15,7 +15,7 @@ ValueId to_real(Scope& scope, ValueId x);
 /// has, and no operation.
 ValueId give(Scope& scope, config::Reader& args, ValueId y);
 
-/// The key `axis`: dimensions of x, in order, one at least; an Error where the batch is among them.
-std::vector<std::int64_t> read_sample_axes(config::Reader& args, const GraphBuilder& b, ValueId x);
+/// The key `axis`, without which Keras's operations go over the batch, too: an Error here.
+std::vector<std::int64_t> require_sample_axes(config::Reader& args, std::size_t rank);
 
 }  // namespace meshwork::layers

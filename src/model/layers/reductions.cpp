@@ -29,7 +29,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
   GraphBuilder& b = scope.builder();
   const ValueId x = to_real(scope, inputs[0]);
   if (!kSums) refuse_arguments(args, {"initial"});
-  Axes axes = read_sample_axes(args, b, x);
+  Axes axes = require_sample_axes(args, b.shape(x).size());
   const ValueId wide = kSums ? scope.cast(x, DType::kFloat32) : x;
   const ValueId y = kReduce(b, wide, std::move(axes), args.get("keepdims", false));
   return give(scope, args, scope.cast(y, b.type(x).dtype));

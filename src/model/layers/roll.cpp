@@ -24,7 +24,7 @@ ValueId roll(GraphBuilder& b, ValueId x, std::int64_t axis, std::int64_t shift) 
 ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
   ValueId x = inputs[0];
-  read_sample_axes(args, b, x);
+  require_sample_axes(args, b.shape(x).size());
   const config::Value& shift = args.require("shift");
   const config::Value& axis = args.require("axis");
   const std::size_t count = axis.is_list() ? axis.list.size() : 1;

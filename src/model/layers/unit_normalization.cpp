@@ -10,7 +10,7 @@ constexpr double kLeast = 1e-12;  // Keras divides by no less
 
 ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
-  const auto axes = read_axes(args.find("axis"), -1, b.shape(inputs[0]).size());
+  const auto axes = read_sample_axes(args, b.shape(inputs[0]).size());
   return to_unit_length(b, inputs[0], axes, kLeast);
 }
 
