@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
-#include <vector>
 
+#include "base/block_counts.h"
 #include "base/dtype.h"
+#include "base/rounded_up.h"
 #include "device/stream.h"
 
 namespace meshwork {
@@ -15,23 +15,6 @@ namespace meshwork {
 /// Bytes of `count` elements.
 inline std::size_t bytes_of(std::int64_t count, DType dtype) {
   return static_cast<std::size_t>(count) * size_of(dtype);
-}
-
-/// Elements of all blocks.
-inline std::int64_t total(std::span<const std::int64_t> counts) {
-  return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
-}
-
-/// Elements before block `index`.
-inline std::int64_t offset_of(std::span<const std::int64_t> counts, int index) {
-  return total(counts.first(static_cast<std::size_t>(index)));
-}
-
-/// Elements before each block.
-inline std::vector<std::int64_t> begins_of(std::span<const std::int64_t> counts) {
-  std::vector<std::int64_t> begins(counts.size());
-  std::exclusive_scan(counts.begin(), counts.end(), begins.begin(), std::int64_t{0});
-  return begins;
 }
 
 /// The one member that has anything; -1: several have, or none.
@@ -61,7 +44,7 @@ inline void copy_elements(Stream& stream, void* to, const void* from, std::int64
 /// a line-aligned buffer; part `parts` begins at `count`.
 inline std::int64_t part_begin(std::int64_t count, int index, int parts, DType dtype) {
   const auto line = static_cast<std::int64_t>(64 / size_of(dtype));
-  const std::int64_t lines = (count + line - 1) / line;
+  const std::int64_t lines = ceil_divide(count, line);
   const std::int64_t begin = lines * index / parts * line;
   return begin < count ? begin : count;
 }

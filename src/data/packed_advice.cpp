@@ -12,11 +12,10 @@ std::vector<std::string> packed_advice(const Split& split) {
   for (const Field& field : split.fields) {
     const Source& source = *field.source;
     if (!source.unpacks_files()) continue;
-    const auto show = [](std::int64_t bytes) { return show_bytes(static_cast<double>(bytes)); };
     advice.push_back(fmt::format(
         "{}: '{}' takes {} unpacked, of which {} are kept: each shuffled batch unpacks {}",
-        source.info().name, field.name, show(source.holder().bytes()), show(source.kept_bytes()),
-        source.unpacking_advice()));
+        source.info().name, field.name, show_bytes(source.holder().bytes()),
+        show_bytes(source.kept_bytes()), source.unpacking_advice()));
   }
   return advice;
 }

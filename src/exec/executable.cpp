@@ -227,7 +227,7 @@ Launch Executable::finish(const Instruction& instruction) {
 std::int64_t kernel_workspace(const Backend& backend, const Graph& program,
                               const Instruction& instruction) {
   if (instruction.nodes.empty()) return 0;
-  if (program.node(instruction.nodes.front()).op->collective != Collective::kNone) return 0;
+  if (is_collective(program.node(instruction.nodes.front()))) return 0;
   const auto view = [&](ValueId id) { return unplaced(program, id); };
   if (instruction.nodes.size() > 1) {
     const std::vector<FusionGroup> groups = unplaced_groups(program, instruction);

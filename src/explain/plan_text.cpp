@@ -17,9 +17,6 @@ constexpr std::size_t kSize = 14;
 /// Rows of memory that are shown one by one; the others are added up.
 constexpr std::size_t kMostHeld = 8;
 
-std::string show(double bytes) { return show_bytes(bytes); }
-std::string show(std::int64_t bytes) { return show_bytes(static_cast<double>(bytes)); }
-
 /// "12.3 ms".
 std::string show_time(double seconds) {
   if (seconds >= 0.9995) return show_digits(seconds) + " s";
@@ -70,16 +67,16 @@ void write_sent(const PlanReport& report, int devices, Writer& out) {
   out.title(
       fmt::format("Sends {} in {} collective{}, which start as {}: bytes of one device, on "
                   "average",
-                  show(report.sent_bytes), report.collectives, report.collectives == 1 ? "" : "s",
-                  report.calls));
+                  show_bytes(report.sent_bytes), report.collectives,
+                  report.collectives == 1 ? "" : "s", report.calls));
   for (const SentRow& row : report.sent) {
     const std::string layer = row.layer.empty() ? "input" : row.layer;
-    out.line(show(row.bytes), fmt::format("{}{}, {}: {}", times(row.count), phase_name(row.phase),
-                                          layer, row.value));
+    out.line(show_bytes(row.bytes), fmt::format("{}{}, {}: {}", times(row.count),
+                                                phase_name(row.phase), layer, row.value));
     out.line("", fmt::format("{} -> {}: {}", row.from, row.to, join(row.collectives, ", ")));
   }
   if (report.accumulating == 0) return;
-  out.line(show(report.accumulating_bytes),
+  out.line(show_bytes(report.accumulating_bytes),
            report.accumulating == 1
                ? "besides, in the step before it, which only accumulates gradients"
                : fmt::format("besides, in each of the {} steps before it, which only accumulate "
@@ -89,32 +86,32 @@ void write_sent(const PlanReport& report, int devices, Writer& out) {
 
 void write_memory(const PlanReport& report, Writer& out) {
   const MemoryUse& use = report.memory.use;
-  out.title(fmt::format("Takes {} of memory: device {}, which takes most", show(use.bytes()),
+  out.title(fmt::format("Takes {} of memory: device {}, which takes most", show_bytes(use.bytes()),
                         report.memory.device));
   const auto part = [&](const char* what, std::int64_t bytes) {
-    if (bytes > 0) out.line(show(bytes), what);
+    if (bytes > 0) out.line(show_bytes(bytes), what);
   };
   part("weights", use.weights);
   part("optimizer state", use.optimizer);
   part("the step: inputs, values, gradients, scratch memory", use.step);
   part("collectives", use.collectives);
   part("samples of the data", use.samples);
-  out.line(show(report.memory.data), "of the data set, in each process, besides");
+  out.line(show_bytes(report.memory.data), "of the data set, in each process, besides");
   const FullestStep& fullest = report.fullest;
   if (fullest.held.empty()) return;
-  out.title(fmt::format("Most of the step's memory, {}, is in use at {}, {}", show(fullest.bytes),
-                        fullest.place, phase_name(fullest.phase)));
+  out.title(fmt::format("Most of the step's memory, {}, is in use at {}, {}",
+                        show_bytes(fullest.bytes), fullest.place, phase_name(fullest.phase)));
   const std::size_t shown = fullest.held.size() <= kMostHeld + 1 ? fullest.held.size() : kMostHeld;
   for (std::size_t i = 0; i < shown; ++i) {
     const HeldRow& row = fullest.held[i];
-    out.line(show(row.bytes), times(row.count) + row.value);
+    out.line(show_bytes(row.bytes), times(row.count) + row.value);
   }
   std::int64_t others = 0, bytes = 0;
   for (std::size_t i = shown; i < fullest.held.size(); ++i) {
     others += fullest.held[i].count;
     bytes += fullest.held[i].bytes;
   }
-  if (others > 0) out.line(show(bytes), fmt::format("{} others", others));
+  if (others > 0) out.line(show_bytes(bytes), fmt::format("{} others", others));
 }
 
 void write_operations(const PlanReport& report, Writer& out) {
@@ -165,7 +162,7 @@ std::string plans_text(const std::vector<MeshPlan>& plans, double link) {
   if (is_timed) rows.front().insert(rows.front().end(), {"computes", "sends", "step", "samples/s"});
   for (const auto& [mesh, report] : plans) {
     std::vector<std::string>& row = rows.emplace_back();
-    row = {to_string(mesh), show(report.memory.use.bytes()), show(report.sent_bytes),
+    row = {to_string(mesh), show_bytes(report.memory.use.bytes()), show_bytes(report.sent_bytes),
            std::to_string(report.calls), show_operations(report.most.all())};
     if (!is_timed) continue;
     const StepTime time = step_time(report, link);

@@ -40,7 +40,7 @@ std::string show_rules(const SuggestedRules& rules) {
 
 std::vector<std::string> row_of(const std::string& name, const PlanReport& report, double cost) {
   return {name,
-          show_bytes(static_cast<double>(report.memory.use.bytes())),
+          show_bytes(report.memory.use.bytes()),
           show_bytes(report.sent_bytes),
           std::to_string(report.calls),
           show_operations(report.most.all()),

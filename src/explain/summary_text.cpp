@@ -36,24 +36,22 @@ std::string show_variables(const SummaryRow& row) {
   return join(lines, "\n");
 }
 
-std::string show_size(std::int64_t bytes) { return show_bytes(static_cast<double>(bytes)); }
-
 std::string show_parameters(const std::string& what, std::int64_t count, std::int64_t bytes) {
-  return fmt::format(" {}: {} ({})\n", what, show_count(count), show_size(bytes));
+  return fmt::format(" {}: {} ({})\n", what, show_count(count), show_bytes(bytes));
 }
 
 std::string show_memory(const PlannedMemory& memory, int devices) {
   const MemoryUse& use = memory.use;
-  const std::string bytes = show_size(use.bytes());
+  const std::string bytes = show_bytes(use.bytes());
   const auto part = [](const char* what, std::int64_t size) {
-    return size == 0 ? "" : fmt::format(", {} {}", what, show_size(size));
+    return size == 0 ? "" : fmt::format(", {} {}", what, show_bytes(size));
   };
   return fmt::format(
       " Training takes {}: weights {}, optimizer state {}, step {}{}{}\n"
       " A process keeps {} of the data set in memory besides\n",
-      devices == 1 ? bytes : fmt::format("at most {} per device", bytes), show_size(use.weights),
-      show_size(use.optimizer), show_size(use.step), part("samples of the data", use.samples),
-      part("collectives", use.collectives), show_size(memory.data));
+      devices == 1 ? bytes : fmt::format("at most {} per device", bytes), show_bytes(use.weights),
+      show_bytes(use.optimizer), show_bytes(use.step), part("samples of the data", use.samples),
+      part("collectives", use.collectives), show_bytes(memory.data));
 }
 
 std::string outputs(const ModelSummary& summary, const Pen& pen) {
@@ -89,7 +87,7 @@ std::string totals(const ModelSummary& summary, const Mesh& mesh) {
   text += summary.memory
               ? show_memory(*summary.memory, devices)
               : fmt::format(" Per device: {} of weights, {} of optimizer state\n",
-                            show_size(summary.weights.bytes), show_size(summary.slots.bytes));
+                            show_bytes(summary.weights.bytes), show_bytes(summary.slots.bytes));
   return text;
 }
 

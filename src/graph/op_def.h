@@ -102,5 +102,6 @@ struct OpDef {
 };
 
 inline bool is_leaf(const Node& node) { return node.op->leaf != Leaf::kNone; }
+inline bool is_collective(const Node& node) { return node.op->collective != Collective::kNone; }
 
 }  // namespace meshwork

@@ -82,8 +82,8 @@ void Verifier::check_node(const Graph& graph, ValueId id) {
     MW_CHECK(input >= 0 && input < id, "%{} = {} uses %{} before it is there", id, node.op->name,
              input);
   }
-  MW_CHECK((node.op->collective != Collective::kNone) == node.collective.has_value(),
-           "%{} = {}: whose collective is it?", id, node.op->name);
+  MW_CHECK(is_collective(node) == node.collective.has_value(), "%{} = {}: whose collective is it?",
+           id, node.op->name);
   if (!graph.regions.empty()) {
     check_window(graph, id);
     if (fits_windows(graph, id)) return;

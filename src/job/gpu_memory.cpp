@@ -57,7 +57,6 @@ void check_gpu_memory(const Job& job, const MemoryUse& use, const GpuMemory& gpu
                       HostGroup& hosts) {
   const std::vector<Need> all = gather_all(hosts, Need{gpu, process_mark(), whole(use.arena()),
                                                        whole(use.collectives), whole(use.samples)});
-  const auto show = [](std::int64_t bytes) { return show_bytes(static_cast<double>(bytes)); };
   for (std::size_t device = 0; device < all.size(); ++device) {
     const GpuMemory& there = all[device].gpu;
     const Sum sum = needs_on(there, all);
@@ -69,9 +68,9 @@ void check_gpu_memory(const Job& job, const MemoryUse& use, const GpuMemory& gpu
         "a device",
         job.config.file,
         sum.devices == 1 ? "the device" : fmt::format("the {} devices", sum.devices), there.number,
-        device, sum.devices == 1 ? "s" : "", show(sum.bytes()), show(sum.arenas), show(sum.samples),
-        show(sum.collectives), show(sum.available), show(there.bytes),
-        show(driver_bytes(there, sum)));
+        device, sum.devices == 1 ? "s" : "", show_bytes(sum.bytes()), show_bytes(sum.arenas),
+        show_bytes(sum.samples), show_bytes(sum.collectives), show_bytes(sum.available),
+        show_bytes(there.bytes), show_bytes(driver_bytes(there, sum)));
   }
 }
 

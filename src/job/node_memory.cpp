@@ -81,7 +81,6 @@ void check_node_memory(const Job& job, std::int64_t arena_bytes, HostGroup& host
   if (!device) return;
   const Need& there = all[static_cast<std::size_t>(*device)];
   const Sum sum = needs_on(there.node, all);
-  const auto show = [](std::int64_t bytes) { return show_bytes(static_cast<double>(bytes)); };
   const std::string who =
       sum.devices == 1
           ? fmt::format("device {} takes", *device)
@@ -89,8 +88,8 @@ void check_node_memory(const Job& job, std::int64_t arena_bytes, HostGroup& host
   fail(
       "{}: {} {} ({} for weights and steps, {} for the data), and {} may be used there; take a "
       "smaller batch, a mesh that shards more, more nodes, or set memory_limit for a device",
-      job.config.file, who, show(sum.arenas + sum.data), show(sum.arenas), show(sum.data),
-      show(there.available));
+      job.config.file, who, show_bytes(sum.arenas + sum.data), show_bytes(sum.arenas),
+      show_bytes(sum.data), show_bytes(there.available));
 }
 
 bool have_node_memory(const Job& job, std::int64_t arena_bytes, std::int64_t more,

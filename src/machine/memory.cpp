@@ -56,10 +56,10 @@ void check_address_space(int threads) {
   fail(
       "the address space is limited to {} (ulimit -v), of which {} are left, but {} may "
       "take up to {}; raise the limit, or take fewer devices or threads (OMP_NUM_THREADS)",
-      show_bytes(static_cast<double>(limit.rlim_cur)), show_bytes(static_cast<double>(left)),
+      show_bytes(limit.rlim_cur), show_bytes(left),
       threads > 0 ? fmt::format("{} thread{}", threads, threads == 1 ? "" : "s")
                   : "the process and its libraries",
-      show_bytes(static_cast<double>(needed)));
+      show_bytes(needed));
 }
 
 }  // namespace meshwork

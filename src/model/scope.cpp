@@ -132,17 +132,17 @@ ValueId Scope::cache_variable(const std::string& name, const TensorType& rows) {
   if (layer_.use > 0) path += fmt::format("_{}", layer_.use);
   const auto [known, is_new] = variables_.try_emplace(path, kNoValue);
   if (!is_new) return known->second;
-  const std::string dtype(to_string(rows.dtype));
+  const DType dtype = rows.dtype;  // a copy: `rows` may lie in the graph, which grows below
   known->second =
-      builder_.add(ops::kVariable, {}, {{"path", path}, {"dtype", dtype}, {"shape", shape}});
-  builder_.graph().variables.push_back(
-      {.value = known->second,
-       .path = path,
-       .trainable = false,
-       .slot_of = {},
-       .init = &ops::kConstant,
-       .init_attrs = {{"value", 0.0}, {"dtype", dtype}, {"shape", shape}},
-       .is_cache = true});
+      builder_.add(ops::kVariable, {},
+                   {{"path", path}, {"dtype", std::string(to_string(dtype))}, {"shape", shape}});
+  builder_.graph().variables.push_back({.value = known->second,
+                                        .path = path,
+                                        .trainable = false,
+                                        .slot_of = {},
+                                        .init = &ops::kConstant,
+                                        .init_attrs = ops::constant_attrs(0, {dtype, shape}),
+                                        .is_cache = true});
   return known->second;
 }
 

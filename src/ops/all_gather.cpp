@@ -1,7 +1,7 @@
 // y = the blocks of all members, one after the other. A member whose operand is longer than its
 // block gives the first elements.
-#include <numeric>
 
+#include "base/block_counts.h"
 #include "base/check.h"
 #include "ops/ops.h"
 #include "ops/rule_text.h"
@@ -11,8 +11,7 @@ namespace {
 
 TensorType infer(const OpArgs& args) {
   MW_CHECK(args.inputs.size() == 1 && args.collective != nullptr);
-  const auto& counts = args.collective->counts;
-  return {args.inputs[0].dtype, {std::accumulate(counts.begin(), counts.end(), std::int64_t{0})}};
+  return {args.inputs[0].dtype, {total(args.collective->counts)}};
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Block j of x goes to member j; block i of y comes from member i
-#include <numeric>
 
+#include "base/block_counts.h"
 #include "base/check.h"
 #include "ops/ops.h"
 #include "ops/rule_text.h"
@@ -8,17 +8,13 @@
 namespace meshwork::ops {
 namespace {
 
-std::int64_t sum(const std::vector<std::int64_t>& counts) {
-  return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
-}
-
 TensorType infer(const OpArgs& args) {
   MW_CHECK(args.inputs.size() == 1 && args.collective != nullptr);
   const auto& sent = args.collective->counts;
   const auto& received = args.collective->recv_counts;
-  MW_CHECK(sent.size() == received.size() && sum(sent) == num_elements(args.inputs[0].shape),
+  MW_CHECK(sent.size() == received.size() && total(sent) == num_elements(args.inputs[0].shape),
            "{} sent as {}", to_string(args.inputs[0]), to_string(sent));
-  return {args.inputs[0].dtype, {sum(received)}};
+  return {args.inputs[0].dtype, {total(received)}};
 }
 
 }  // namespace

@@ -34,8 +34,7 @@ ValueId split(GraphBuilder& b, std::span<const ValueId> inputs, const Attrs& att
   const std::int64_t axis = attrs.integer("axis");
   const std::int64_t extent = b.shape(x)[static_cast<std::size_t>(axis)];
   const auto number = [&](std::int64_t value) {
-    return b.add(kConstant, {},
-                 {{"value", static_cast<double>(value)}, {"dtype", "int32"}, {"shape", Shape{}}});
+    return constant(b, static_cast<double>(value), {DType::kInt32, {}});
   };
   Shape line(b.shape(x).size(), 1);
   line[static_cast<std::size_t>(axis)] = extent;

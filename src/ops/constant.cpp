@@ -13,14 +13,17 @@ const OpDef kConstant{
     .is_constant = true,
 };
 
-ValueId constant(GraphBuilder& b, double value) {
-  return b.add(kConstant, {}, {{"value", value}, {"dtype", "float32"}, {"shape", Shape{}}});
+Attrs constant_attrs(double value, const TensorType& type) {
+  return {{"value", value}, {"dtype", std::string(to_string(type.dtype))}, {"shape", type.shape}};
+}
+
+ValueId constant(GraphBuilder& b, double value, const TensorType& type) {
+  return b.add(kConstant, {}, constant_attrs(value, type));
 }
 
 ValueId constant_like(GraphBuilder& b, double value, ValueId x) {
-  const DType dtype = is_floating(b.type(x).dtype) ? b.type(x).dtype : DType::kFloat32;
-  return b.add(kConstant, {},
-               {{"value", value}, {"dtype", std::string(to_string(dtype))}, {"shape", Shape{}}});
+  const DType dtype = b.type(x).dtype;
+  return constant(b, value, {is_floating(dtype) ? dtype : DType::kFloat32, {}});
 }
 
 }  // namespace meshwork::ops

@@ -1,7 +1,7 @@
 // y = pieces of `extents` along `dim`, joined: piece number `own` is x[start .. start + extent],
 // the others stand in `pieces`, each row-major, one after the other. (x, pieces)
-#include <numeric>
 
+#include "base/block_counts.h"
 #include "base/check.h"
 #include "ops/ops.h"
 #include "ops/rule_text.h"
@@ -20,7 +20,7 @@ TensorType infer(const OpArgs& args) {
   TensorType result = args.inputs[0];
   result.shape[dim] = extents[own];
   const std::int64_t kept = num_elements(result.shape);
-  result.shape[dim] = std::accumulate(extents.begin(), extents.end(), std::int64_t{0});
+  result.shape[dim] = total(extents);
   MW_CHECK(args.inputs[1].shape == Shape{num_elements(result.shape) - kept}, "pieces of {} for {}",
            to_string(args.inputs[1]), to_string(result));
   return result;

@@ -114,7 +114,9 @@ const std::vector<const OpDef*>& registry();
 const OpDef* find(std::string_view name);
 
 // Spelling of the common ones.
-ValueId constant(GraphBuilder& b, double value);  ///< float32 scalar
+/// The attributes of a constant of this type.
+Attrs constant_attrs(double value, const TensorType& type);
+ValueId constant(GraphBuilder& b, double value, const TensorType& type = {DType::kFloat32, {}});
 /// A scalar of the dtype of `x` if that is floating, else float32.
 ValueId constant_like(GraphBuilder& b, double value, ValueId x);
 /// The input of the program called `name`, made where there is none yet.

@@ -3,8 +3,7 @@
 // [1, 2, 4, 5, 3, 6].
 #include "ops/pack.h"
 
-#include <numeric>
-
+#include "base/block_counts.h"
 #include "base/check.h"
 #include "ops/ops.h"
 #include "ops/rule_text.h"
@@ -22,9 +21,8 @@ TensorType infer(const OpArgs& args) {
 }  // namespace
 
 void check_blocks(const Shape& shape, std::int64_t dim, const std::vector<std::int64_t>& extents) {
-  const auto sum = std::accumulate(extents.begin(), extents.end(), std::int64_t{0});
   MW_CHECK(dim >= 0 && dim < static_cast<std::int64_t>(shape.size()) &&
-               sum == shape[static_cast<std::size_t>(dim)],
+               total(extents) == shape[static_cast<std::size_t>(dim)],
            "blocks of {} along dimension {} of {}", to_string(extents), dim, to_string(shape));
 }
 

@@ -1,6 +1,6 @@
 // Member i gets block i of the sum or maximum of all x
-#include <numeric>
 
+#include "base/block_counts.h"
 #include "base/check.h"
 #include "ops/ops.h"
 #include "ops/rule_text.h"
@@ -11,10 +11,9 @@ namespace {
 TensorType infer(const OpArgs& args) {
   MW_CHECK(args.inputs.size() == 1 && args.collective != nullptr);
   const auto& counts = args.collective->counts;
-  const auto sum = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   const auto own = static_cast<std::size_t>(args.collective->own);
-  MW_CHECK(own < counts.size() && sum == num_elements(args.inputs[0].shape), "{} scattered as {}",
-           to_string(args.inputs[0]), to_string(counts));
+  MW_CHECK(own < counts.size() && total(counts) == num_elements(args.inputs[0].shape),
+           "{} scattered as {}", to_string(args.inputs[0]), to_string(counts));
   return {args.inputs[0].dtype, {counts[own]}};
 }
 

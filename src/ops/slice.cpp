@@ -37,9 +37,7 @@ std::vector<ValueId> grad(GraphBuilder& b, ValueId self, ValueId dy) {
     if (extent == 0) return;
     Shape shape = x.shape;
     shape[dim] = extent;
-    parts.push_back(b.add(
-        kConstant, {},
-        {{"value", 0.0}, {"dtype", std::string(to_string(x.dtype))}, {"shape", std::move(shape)}}));
+    parts.push_back(constant(b, 0, {x.dtype, std::move(shape)}));
   };
   add_zeros(before);
   parts.push_back(dy);

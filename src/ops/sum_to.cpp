@@ -21,11 +21,6 @@ ValueId sum_to(GraphBuilder& b, ValueId x, const Shape& shape) {
   return reshape(b, reduce_sum(b, x, std::move(axes), missing == 0), to);
 }
 
-ValueId zeros_like(GraphBuilder& b, ValueId x) {
-  const TensorType type = b.type(x);
-  return b.add(
-      kConstant, {},
-      {{"value", 0.0}, {"dtype", std::string(to_string(type.dtype))}, {"shape", type.shape}});
-}
+ValueId zeros_like(GraphBuilder& b, ValueId x) { return constant(b, 0, b.type(x)); }
 
 }  // namespace meshwork::ops

@@ -1,8 +1,8 @@
 // x is rows of blocks, each row with `columns` of them and of as many elements as `counts` says in
 // the same order; y has the same blocks column by column: what members sent of several values
 // becomes these. [1, 2, 3, 4, 5] with counts {1, 2, 1, 1} in 2 columns gives [1, 4, 2, 3, 5].
-#include <numeric>
 
+#include "base/block_counts.h"
 #include "base/check.h"
 #include "ops/ops.h"
 #include "ops/rule_text.h"
@@ -17,7 +17,7 @@ TensorType infer(const OpArgs& args) {
   MW_CHECK(columns > 0 && std::ssize(counts) % columns == 0, "{} blocks in {} columns",
            counts.size(), columns);
   const TensorType& x = args.inputs[0];
-  const std::int64_t sum = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  const std::int64_t sum = total(counts);
   MW_CHECK(x.shape == Shape{sum}, "blocks of {} elements in {}", sum, to_string(x));
   return x;
 }

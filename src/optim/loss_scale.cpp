@@ -13,8 +13,7 @@ namespace meshwork {
 namespace {
 
 ValueId whole(GraphBuilder& b, std::int64_t number) {
-  return b.add(ops::kConstant, {},
-               {{"value", static_cast<double>(number)}, {"dtype", "int32"}, {"shape", Shape{}}});
+  return ops::constant(b, static_cast<double>(number), {DType::kInt32, {}});
 }
 
 /// Whether a gradient comes from float16, as it is or as the sum of several such.

@@ -36,9 +36,7 @@ ValueId add_state(GraphBuilder& b, const std::string& owner, const Attrs& attrs,
                                  .trainable = false,
                                  .slot_of = owner,
                                  .init = &ops::kConstant,
-                                 .init_attrs = {{"value", initial},
-                                                {"dtype", attrs.text("dtype")},
-                                                {"shape", attrs.integers("shape")}}});
+                                 .init_attrs = ops::constant_attrs(initial, b.type(value))});
   return value;
 }
 

@@ -13,8 +13,6 @@
 namespace meshwork {
 namespace {
 
-bool is_collective(const Node& node) { return node.op->collective != Collective::kNone; }
-
 /// Which all-reduces and reduce-scatters go together. Those that no collective waits for are late:
 /// nothing but updates and outputs does, so they fill buckets; so do gradients that collectives of
 /// updates wait for, such as those of norms or of weights. Other all-reduces, if small, join those

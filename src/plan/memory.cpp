@@ -139,7 +139,7 @@ class Memory {
   bool may_replace(ValueId id, int i, const Overlaps& overlaps, const IsSame& is_same) const {
     const OpDef& op = *graph_.node(id).op;
     if (!op.in_place && !op.is_constant) return false;
-    const bool is_one = op.elementwise || op.is_constant || op.collective != Collective::kNone;
+    const bool is_one = op.elementwise || op.is_constant || is_collective(graph_.node(id));
     const bool together = instruction_size(i) > 1 && !is_one;
     const TensorType& type = graph_.type(id);
     const Instruction& instruction = plan_.instructions[index(i)];
@@ -167,8 +167,7 @@ class Memory {
   /// Whether nothing but nodes of its own instruction reads a value.
   bool is_internal(ValueId id, int i) const {
     const Node& node = graph_.node(id);
-    return instruction_size(i) > 1 && node.op->collective == Collective::kNone &&
-           uses_.last[id] == i;
+    return instruction_size(i) > 1 && !is_collective(node) && uses_.last[id] == i;
   }
 
   /// Small ones stand side by side, so that one copy fills them all.
@@ -196,7 +195,7 @@ class Memory {
     for (const NamedValue& output : graph_.outputs) {
       const ValueId id = output.value;
       const bool is_own = uses_.root[id] == id && uses_.made_by[id] >= 0 && !fixed_.contains(id);
-      const bool is_computed = graph_.node(id).op->collective == Collective::kNone;
+      const bool is_computed = !is_collective(graph_.node(id));
       if (!is_own || !is_computed || num_elements(graph_.type(id).shape) != 1) continue;
       if (std::ranges::find(scalars, id) == scalars.end()) scalars.push_back(id);
     }
@@ -240,7 +239,7 @@ class Memory {
                            !fixed_.contains(part) && uses_.last[part] == i;
       makers.insert(uses_.made_by[part]);
       if (!is_all || !is_free || target_.aligned(begins[k]) != begins[k]) return false;
-      if (graph_.node(part).op->collective != Collective::kNone) return false;
+      if (is_collective(graph_.node(part))) return false;
     }
     for (int j = i - 1; j >= *makers.begin(); --j) {
       const bool is_shown = instruction_size(j) == 1 && is_view(graph_, instruction(j).nodes[0]);

@@ -103,21 +103,19 @@ class Ordering {
     for (const NamedValue& output : graph_.outputs) is_new_value[output.value] = true;
     for (const ValueId id : graph_.ids()) {
       const Node& node = graph_.node(id);
-      if (node.phase != Phase::kUpdate || is_leaf(node) || communicates(node)) continue;
+      if (node.phase != Phase::kUpdate || is_leaf(node) || is_collective(node)) continue;
       bool free = !is_new_value[id];
       bool fixed = false;
       for (const ValueId input : node.inputs) {
         const Node& operand = graph_.node(input);
         if (is_leaf(operand)) continue;
         free = free && role_[input] == Role::kFree;
-        fixed = fixed || communicates(operand) ||
+        fixed = fixed || is_collective(operand) ||
                 (operand.phase == Phase::kUpdate && role_[input] == Role::kFixed);
       }
       if (!fixed) role_[id] = free ? Role::kFree : Role::kUpdate;
     }
   }
-
-  static bool communicates(const Node& node) { return node.op->collective != Collective::kNone; }
 
   /// An update waits for all that must run before it.
   void find_dependencies() {

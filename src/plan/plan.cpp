@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
+#include "base/block_counts.h"
 #include "base/check.h"
 #include "base/index.h"
 #include "base/join.h"
@@ -17,10 +17,9 @@ namespace {
 
 /// Bytes that a device sends in a collective, by algorithms that are optimal in bandwidth.
 double sent_bytes(const Graph& program, const Node& node) {
-  if (node.op->collective == Collective::kNone) return 0;
-  const auto total = [&](const std::vector<std::int64_t>& list) {
-    const auto elements = std::accumulate(list.begin(), list.end(), std::int64_t{0});
-    return static_cast<double>(elements) * static_cast<double>(size_of(node.type.dtype));
+  if (!is_collective(node)) return 0;
+  const auto bytes = [&](const std::vector<std::int64_t>& counts) {
+    return static_cast<double>(total(counts)) * static_cast<double>(size_of(node.type.dtype));
   };
   const auto members = static_cast<double>(node.collective->members.size());
   const double others = (members - 1) / members;
@@ -31,11 +30,11 @@ double sent_bytes(const Graph& program, const Node& node) {
       return 2 * static_cast<double>(num_bytes(program.type(node.inputs[0]))) * others;
     case Collective::kReduceScatter:
     case Collective::kAllGather:
-      return total(node.collective->counts) * others;
+      return bytes(node.collective->counts) * others;
     case Collective::kAllToAll: {
       auto counts = node.collective->counts;
       counts[index(node.collective->own)] = 0;
-      return total(counts);
+      return bytes(counts);
     }
   }
   return 0;

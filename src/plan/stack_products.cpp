@@ -112,7 +112,7 @@ class Stacking {
     if (num_bytes(program_.type(root)) != num_bytes(program_.type(id))) return {};
     const Node& node = program_.node(root);
     if (node.op->leaf == Leaf::kVariable) return {Source::Kind::kVariable};
-    if (uses_.made_by[root] < 0 || node.op->collective != Collective::kNone) return {};
+    if (uses_.made_by[root] < 0 || is_collective(node)) return {};
     const bool is_copy = node.op->same_elements &&
                          program_.node(uses_.root[node.inputs[0]]).op->leaf == Leaf::kVariable;
     if (is_copy) return {Source::Kind::kOfVariable};

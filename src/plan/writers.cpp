@@ -1,8 +1,8 @@
 #include "plan/writers.h"
 
-#include <numeric>
 #include <set>
 
+#include "base/block_counts.h"
 #include "graph/op_def.h"
 #include "graph/views.h"
 #include "plan/plan.h"
@@ -49,9 +49,7 @@ ValueId written_for(const Graph& program, const Update& update) {
 
 std::int64_t block_begin(const Graph& program, ValueId all_gather) {
   const Node& node = program.node(all_gather);
-  const auto& counts = node.collective->counts;
-  const std::int64_t before =
-      std::accumulate(counts.begin(), counts.begin() + node.collective->own, std::int64_t{0});
+  const std::int64_t before = offset_of(node.collective->counts, node.collective->own);
   return before * static_cast<std::int64_t>(size_of(node.type.dtype));
 }
 

@@ -6,11 +6,11 @@
 // each block of keys and values is sent once more, and its gradients are summed by its owner.
 // While one block is computed, the next one is under way; the one behind it waits for its place.
 #include <map>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/block_counts.h"
 #include "graph/attention_options.h"
 #include "graph/op_def.h"
 #include "ops/ops.h"
@@ -217,9 +217,7 @@ class BlockByBlock {
   }
 
   std::int64_t first_step(std::size_t member) const {
-    const auto& extents = cut_->keys.extents;
-    return std::accumulate(extents.begin(), extents.begin() + static_cast<std::ptrdiff_t>(member),
-                           std::int64_t{0});
+    return offset_of(cut_->keys.extents, static_cast<std::int64_t>(member));
   }
 
   /// The members agree on a block of one of them alone.

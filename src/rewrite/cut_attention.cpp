@@ -1,10 +1,10 @@
 #include "rewrite/cut_attention.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <utility>
 
+#include "base/block_counts.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
 #include "ops/attention.h"
@@ -97,8 +97,7 @@ class Finder {
     }
     if (std::ranges::count(extents, 0) + 1 >= std::ssize(extents)) return std::nullopt;
     for (std::int64_t& extent : extents) extent /= row;
-    const auto steps = std::accumulate(extents.begin(), extents.end(), std::int64_t{0});
-    return steps == shape[kSteps] ? std::optional(extents) : std::nullopt;
+    return total(extents) == shape[kSteps] ? std::optional(extents) : std::nullopt;
   }
 
   bool fills_links(ValueId whole, const CollectiveArgs& gather) const {

@@ -37,9 +37,7 @@ void run(Graph& program, const Target& /*target*/) {
     if (!value) continue;
     node.op = &ops::kConstant;
     node.inputs.clear();
-    node.attrs = {{"value", static_cast<double>(*value)},
-                  {"dtype", "float32"},
-                  {"shape", program.global_shape(id)}};
+    node.attrs = ops::constant_attrs(*value, {DType::kFloat32, program.global_shape(id)});
   }
 }
 

@@ -7,7 +7,7 @@
 namespace meshwork {
 
 ValueId Insertions::add(ValueId reader, Node node, Region region) {
-  if (node.op->collective == Collective::kNone) node.collective.reset();
+  if (!is_collective(node)) node.collective.reset();
   const ValueId id = program_.append(std::move(node), std::move(region));
   before_[reader].push_back(id);
   return id;

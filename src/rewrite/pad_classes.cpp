@@ -149,10 +149,9 @@ class Padding {
   void add_mask(ValueId logits) {
     const std::int64_t classes = shape(logits).back(), all = filled_up(classes);
     const auto constant = [&](double value, std::int64_t extent) {
-      const std::string dtype(to_string(node(logits).type.dtype));
-      return insertions_.add(logits, ops::kConstant, {},
-                             {{"value", value}, {"dtype", dtype}, {"shape", Shape{extent}}},
-                             {extent}, {{extent}, {0}});
+      const TensorType type{node(logits).type.dtype, {extent}};
+      return insertions_.add(logits, ops::kConstant, {}, ops::constant_attrs(value, type), {extent},
+                             {{extent}, {0}});
     };
     const ValueId there = constant(0, classes);
     const ValueId others = constant(-std::numeric_limits<double>::infinity(), all - classes);

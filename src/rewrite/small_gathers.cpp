@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <numeric>
 #include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "base/block_counts.h"
 #include "graph/most_bytes.h"
 #include "graph/op_def.h"
 #include "graph/readers.h"
@@ -127,21 +127,21 @@ class Gathering {
         sums[member] += blocks.back();
       }
     }
-    const std::int64_t total = std::accumulate(sums.begin(), sums.end(), std::int64_t{0});
+    const std::int64_t elements = total(sums);
     Node all = node(reader);
     all.inputs = {
         flat(reader, ops::kConcatenate, std::move(given), {{"axis", std::int64_t{0}}}, sums[own])};
-    all.type.shape = {total};
+    all.type.shape = {elements};
     all.collective->counts = std::move(sums);
     all.collective->most_elements = 0;
     for (const auto& [part, readers] : parts) {
       all.collective->most_elements += node(readers.front()).collective->most_elements;
     }
-    const ValueId gathered = insertions_.add(reader, std::move(all), whole_region({total}));
+    const ValueId gathered = insertions_.add(reader, std::move(all), whole_region({elements}));
     const ValueId sorted =
         flat(reader, ops::kTransposeBlocks, {gathered},
              {{"counts", std::move(blocks)}, {"columns", static_cast<std::int64_t>(parts.size())}},
-             total);
+             elements);
     std::int64_t start = 0;
     for (const auto& [part, readers] : parts) {
       const std::int64_t size = num_elements(program_.type(readers.front()).shape);

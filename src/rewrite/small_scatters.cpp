@@ -1,8 +1,8 @@
 // reduce_scatter of a small value -> all_reduce, and the own block of it: the call costs more than
 // the bytes, and all-reduces go out together
-#include <numeric>
 #include <utility>
 
+#include "base/block_counts.h"
 #include "graph/op_def.h"
 #include "ops/ops.h"
 #include "rewrite/insertions.h"
@@ -32,8 +32,7 @@ class Reducing {
     const ValueId x = program_.node(id).inputs[0];
     const auto& counts = program_.node(id).collective->counts;
     const auto own = program_.node(id).collective->own;
-    const std::int64_t begin =
-        std::accumulate(counts.begin(), counts.begin() + own, std::int64_t{0});
+    const std::int64_t begin = offset_of(counts, own);
     const std::int64_t size = counts[static_cast<std::size_t>(own)];
     const Shape all{num_elements(program_.type(x).shape)}, block{size};
 

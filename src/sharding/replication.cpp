@@ -18,8 +18,7 @@ struct Weight {
 std::string show(const std::vector<Weight>& weights) {
   std::vector<std::string> shown;
   for (std::size_t i = 0; i < std::min(weights.size(), kMostShown); ++i) {
-    shown.push_back(fmt::format("'{}' ({})", weights[i].path,
-                                show_bytes(static_cast<double>(weights[i].bytes))));
+    shown.push_back(fmt::format("'{}' ({})", weights[i].path, show_bytes(weights[i].bytes)));
   }
   const std::size_t others = weights.size() - shown.size();
   if (others == 0) return join(shown, ", ");

@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <numeric>
 #include <optional>
 
+#include "base/block_counts.h"
 #include "base/check.h"
 #include "ops/ops.h"
 #include "sharding/reshard.h"
@@ -13,10 +13,6 @@ namespace {
 using Counts = std::vector<std::int64_t>;
 
 Counts wide(const std::vector<int>& numbers) { return {numbers.begin(), numbers.end()}; }
-
-std::int64_t sum(const Counts& counts) {
-  return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
-}
 
 std::int64_t number(std::size_t index) { return static_cast<std::int64_t>(index); }
 
@@ -220,8 +216,8 @@ class Localizer {
                               .recv_counts = counts(received, result_shape_, dim)};
     const ValueId packed =
         emit(ops::kHaloPack, rename(from_),
-             {{"dim", number(dim)}, {"starts", starts}, {"extents", sent}}, sum(args.counts));
-    const ValueId pieces = communicate(ops::kAllToAll, packed, args, sum(args.recv_counts));
+             {{"dim", number(dim)}, {"starts", starts}, {"extents", sent}}, total(args.counts));
+    const ValueId pieces = communicate(ops::kAllToAll, packed, args, total(args.recv_counts));
     const ValueId whole = emit(
         ops::kHaloUnpack, rename(from_),
         {{"dim", number(dim)}, {"start", starts[own]}, {"extents", joined}, {"own", number(own)}});
@@ -231,11 +227,10 @@ class Localizer {
 
   ValueId scalar(double value) {
     Node node = source_.graph.node(id_);
-    const std::string dtype(to_string(node.type.dtype));
     node.op = &ops::kConstant;
     node.inputs.clear();
-    node.attrs = {{"value", value}, {"dtype", dtype}, {"shape", Shape{}}};
     node.type.shape.clear();
+    node.attrs = ops::constant_attrs(value, node.type);
     return result_.append(std::move(node), whole_region({}));
   }
 

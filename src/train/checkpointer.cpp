@@ -36,7 +36,7 @@ void check_space(const std::string& directory, std::int64_t bytes) {
   const std::int64_t left = free_space(directory);
   if (bytes <= left) return;
   fail(ExitCode::kFile, "{}: {} are to be written, and {} are left on the disk", directory,
-       show_bytes(static_cast<double>(bytes)), show_bytes(static_cast<double>(left)));
+       show_bytes(bytes), show_bytes(left));
 }
 
 /// Does it beside its caller, or, where the system has no thread for it, when it is waited for.

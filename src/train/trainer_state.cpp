@@ -30,7 +30,6 @@ std::string check_space(const Session& session, const std::string& directory) {
     for (const GlobalTensor& tensor : tensors) bytes += num_bytes({tensor.dtype, tensor.shape});
     return bytes;
   };
-  const auto show = [](std::int64_t bytes) { return show_bytes(static_cast<double>(bytes)); };
   const std::int64_t one = spec.wanted ? bytes_of(session.variables()) : 0;
   const std::int64_t weights = bytes_of(session.weights());
   const std::int64_t left = free_space(directory);
@@ -39,14 +38,14 @@ std::string check_space(const Session& session, const std::string& directory) {
         ExitCode::kFile,
         "{}: {} are left on the disk; a checkpoint takes {}, the final weights {}; free some, name "
         "another run_directory, or switch checkpoints off with 'checkpoint: false'",
-        directory, show(left), show(one), show(weights));
+        directory, show_bytes(left), show_bytes(one), show_bytes(weights));
   }
   const std::int64_t kept = one * (spec.keep + 1 + (spec.best.empty() ? 0 : 1));
   if (left >= kept + weights) return "";
   return fmt::format(
       "warning: {}: {} are left on the disk; the checkpoints that are kept take {}, the final "
       "weights {}; see checkpoint: keep",
-      directory, show(left), show(kept), show(weights));
+      directory, show_bytes(left), show_bytes(kept), show_bytes(weights));
 }
 
 /// What decides which samples a step sees.

@@ -44,7 +44,7 @@ std::vector<std::pair<std::string, long>> cache_sizes() {
 std::string caches() {
   std::vector<std::string> parts;
   for (const auto& [name, size] : cache_sizes()) {
-    parts.push_back(fmt::format("{} {}", name, show_bytes(static_cast<double>(size))));
+    parts.push_back(fmt::format("{} {}", name, show_bytes(size)));
   }
   return parts.empty() ? "unknown" : join(parts, ", ");
 }
@@ -61,10 +61,9 @@ std::string cores(const DeviceDescription& machine) {
 }
 
 std::string memory(const DeviceDescription& machine) {
-  std::string text = show_bytes(static_cast<double>(machine.memory));
+  std::string text = show_bytes(machine.memory);
   if (machine.available_memory < machine.memory) {
-    text += fmt::format(", limited to {} by a cgroup",
-                        show_bytes(static_cast<double>(machine.available_memory)));
+    text += fmt::format(", limited to {} by a cgroup", show_bytes(machine.available_memory));
   }
   return text;
 }
@@ -148,8 +147,7 @@ void print_gpus(const Gpus& gpus) {
     fmt::print(
         "             {}, of them {} free; {:.3g} TFLOP/s in float32, {}TensorFloat-32; reads the "
         "memory of {}{}\n",
-        show_bytes(static_cast<double>(gpu.memory)),
-        show_bytes(static_cast<double>(gpu.free_memory)), gpu.flops * 1e-12,
+        show_bytes(gpu.memory), show_bytes(gpu.free_memory), gpu.flops * 1e-12,
         gpu.has_tensor_float32 ? "" : "no ", join(reached(gpu), " "),
         gpu.is_shared_by_processes ? "" : "; not shared by processes: ranks go through the host");
     fmt::print("             products: {}\n", show_products(static_cast<int>(number)));

@@ -122,8 +122,7 @@ class Export {
     format.write(file, what_);
     std::size_t bytes = 0;
     for (const GlobalTensor& tensor : what_.tensors) bytes += bytes_of(tensor);
-    fmt::print("wrote {}: {} tensors, {}\n", file, what_.tensors.size(),
-               show_bytes(static_cast<double>(bytes)));
+    fmt::print("wrote {}: {} tensors, {}\n", file, what_.tensors.size(), show_bytes(bytes));
   }
 
  private:

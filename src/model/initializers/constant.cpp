@@ -8,7 +8,7 @@ namespace {
 Initializer constant(double value) {
   return [value](const InitRequest& request) {
     return InitialValue{&ops::kConstant,
-                        {{"value", value}, {"dtype", "float32"}, {"shape", request.shape}}};
+                        ops::constant_attrs(value, {DType::kFloat32, request.shape})};
   };
 }
 

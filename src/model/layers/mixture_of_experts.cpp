@@ -162,8 +162,7 @@ class Experts {
   /// The choices of positions that count; -1 for those of others.
   ValueId leave_out(ValueId mask, ValueId choices) {
     if (mask == kNoValue) return choices;
-    const ValueId none = b_.add(
-        ops::kConstant, {}, {{"value", -1.0}, {"dtype", std::string("int32")}, {"shape", Shape{}}});
+    const ValueId none = ops::constant(b_, -1, {DType::kInt32, {}});
     return choose(b_, mask, choices, none);
   }
 
