@@ -10,6 +10,7 @@ extern const Command kExplain;
 extern const Command kExport;
 extern const Command kFit;
 extern const Command kGenerate;
+extern const Command kImport;
 extern const Command kPaths;
 extern const Command kPlan;
 extern const Command kPredict;
@@ -20,8 +21,8 @@ extern const Command kVerify;
 
 const std::vector<const Command*>& commands() {
   static const std::vector<const Command*> list{
-      &kFit,      &kEvaluate, &kPredict, &kGenerate,   &kPaths,  &kExplain, &kPlan,    &kSuggest,
-      &kValidate, &kVerify,   &kData,    &kCheckpoint, &kExport, &kTune,    &kDevices,
+      &kFit,      &kEvaluate, &kPredict, &kGenerate,   &kPaths,  &kExplain, &kPlan, &kSuggest,
+      &kValidate, &kVerify,   &kData,    &kCheckpoint, &kExport, &kImport,  &kTune, &kDevices,
   };
   return list;
 }

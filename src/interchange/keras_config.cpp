@@ -23,13 +23,11 @@ namespace {
 
 /// A word; with arguments the layer that computes the same, where Keras has one.
 Json activation_of(const config::Value& value) {
-  static const std::map<std::string_view, const char*> kLayers{
-      {"elu", "ELU"}, {"leaky_relu", "LeakyReLU"}, {"relu", "ReLU"}, {"softmax", "Softmax"}};
   const config::ClassSpec spec = config::read_class(value, "activation");
   const ActivationDef& def = config::look_up(activation_registry(), spec, "activation");
   if (!has_arguments(spec)) return def.names.front();
-  const auto layer = kLayers.find(def.names.front());
-  if (layer != kLayers.end()) {
+  const auto layer = activation_layers().find(def.names.front());
+  if (layer != activation_layers().end()) {
     return object_of("keras.layers", layer->second, arguments_of(spec));
   }
   config::fail_at(spec.at, "a .keras file has no words for '{}' with arguments; {}", spec.name,

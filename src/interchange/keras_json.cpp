@@ -44,6 +44,12 @@ Json arguments_of(const config::ClassSpec& spec) {
   return spec.args.is_null() ? Json::object() : json_of(spec.args);
 }
 
+const std::map<std::string_view, std::string_view>& activation_layers() {
+  static const std::map<std::string_view, std::string_view> layers{
+      {"elu", "ELU"}, {"leaky_relu", "LeakyReLU"}, {"relu", "ReLU"}, {"softmax", "Softmax"}};
+  return layers;
+}
+
 bool has_arguments(const config::ClassSpec& spec) { return !spec.args.map.empty(); }
 
 }  // namespace meshwork

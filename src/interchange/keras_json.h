@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,9 @@ Json json_of(const config::Value& value);
 
 Json arguments_of(const config::ClassSpec& spec);
 bool has_arguments(const config::ClassSpec& spec);
+
+/// Activations that Keras has as layers, too, and what these are called.
+const std::map<std::string_view, std::string_view>& activation_layers();
 
 /// A class of one of our registries, whose first spelling is Keras's name of it.
 template <class Def>

@@ -12,12 +12,10 @@ namespace {
 constexpr int kMaxDepth = 64;
 constexpr std::size_t kLongestKey = 1000;
 
-}  // namespace
-
-nlohmann::json parse_json(std::string_view text, const std::string& place, std::string_view what) {
-  using Json = nlohmann::json;
+template <class Json>
+Json parse(std::string_view text, const std::string& place, std::string_view what) {
   std::vector<std::set<std::string>> keys;  // of the open maps, by depth
-  const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
+  const auto watch = [&](int depth, typename Json::parse_event_t event, Json& value) {
     const auto level = static_cast<std::size_t>(depth);
     if (depth > kMaxDepth) {
       fail(ExitCode::kFile, "{}: {} is nested more than {} deep", place, what, kMaxDepth);
@@ -27,19 +25,30 @@ nlohmann::json parse_json(std::string_view text, const std::string& place, std::
       keys[level].clear();
     }
     if (event == Json::parse_event_t::key &&
-        !keys[level - 1].insert(value.get<std::string>()).second) {
+        !keys[level - 1].insert(value.template get<std::string>()).second) {
       fail(ExitCode::kFile, "{}: {} has the key '{}' twice", place, what,
-           shortened(value.get<std::string>(), kLongestKey));
+           shortened(value.template get<std::string>(), kLongestKey));
     }
     return true;
   };
   try {
     return Json::parse(text, watch);
-  } catch (const Json::parse_error& error) {
+  } catch (const typename Json::parse_error& error) {
     fail(ExitCode::kFile, "{}: {} is not JSON, at byte {} of it", place, what, error.byte);
-  } catch (const Json::exception&) {
+  } catch (const typename Json::exception&) {
     fail(ExitCode::kFile, "{}: {} is not JSON that can be read", place, what);
   }
+}
+
+}  // namespace
+
+nlohmann::json parse_json(std::string_view text, const std::string& place, std::string_view what) {
+  return parse<nlohmann::json>(text, place, what);
+}
+
+nlohmann::ordered_json parse_ordered_json(std::string_view text, const std::string& place,
+                                          std::string_view what) {
+  return parse<nlohmann::ordered_json>(text, place, what);
 }
 
 }  // namespace meshwork

@@ -1,11 +1,10 @@
 // Files that Keras wrote (scripts/keras_round_trip.py --fixtures), and what goes back to it.
-#include <zlib.h>
-
 #include <cmath>
 #include <cstring>
 #include <vector>
 
 #include "cli/job_folder.h"
+#include "cli/unpacked.h"
 
 using namespace meshwork::cli;
 
@@ -14,19 +13,6 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path kFixtures = "tests/fixtures/interchange";
-
-std::string unpacked(const fs::path& path) {
-  std::string bytes, piece(std::size_t{1} << 16U, '\0');
-  gzFile file = gzopen(path.c_str(), "rb");
-  REQUIRE(file != nullptr);
-  for (int got = 1; got > 0;) {
-    got = gzread(file, piece.data(), static_cast<unsigned>(piece.size()));
-    REQUIRE(got >= 0);
-    bytes.append(piece, 0, static_cast<std::size_t>(got));
-  }
-  gzclose(file);
-  return bytes;
-}
 
 /// A model that Keras trained for three steps.
 struct Fixture : JobFolder {

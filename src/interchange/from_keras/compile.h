@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "interchange/from_keras/layers.h"
+
+namespace meshwork::from_keras {
+
+/// The section `compile` of a configuration, from what the model was compiled with; "" if it was
+/// not.
+std::string compile_text(const Json& model, const LayerList& layers);
+
+}  // namespace meshwork::from_keras

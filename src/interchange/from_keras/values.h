@@ -1,0 +1,28 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "config/value.h"
+#include "interchange/keras_json.h"
+
+namespace meshwork::from_keras {
+
+/// An object that Keras makes from a class and its arguments.
+bool is_object(const Json& json);
+
+/// The package of a class that is not Keras's own; "" of one that is.
+std::string foreign_package(const Json& object);
+
+/// What Keras has written as YAML has it. An object becomes the word of its class, or a map with
+/// its arguments, without those that are null, and without its name and dtype.
+config::Value value_of(const Json& json);
+
+/// The arguments of an object, but those that are null and `left_out`.
+config::Value arguments_of(const Json& object, const std::set<std::string_view>& left_out);
+
+/// A word that YAML does not take for anything else.
+config::Value word(const std::string& text);
+
+}  // namespace meshwork::from_keras
