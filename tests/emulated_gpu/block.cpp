@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "emulated_gpu/settings.h"
+#include "emulated_gpu/tensor_cores.h"
 
 __thread EmulatedGpuPlace emulated_gpu_place __attribute__((tls_model("initial-exec")));
 
@@ -209,6 +210,7 @@ void BlockRunner::try_exchange(Warp& warp, int first) {
       if (thread.value != 0) ballot |= std::uint64_t{1} << unsigned(__builtin_ctz(rest));
     }
     if (!whole) continue;
+    if (asked.kind == kExchangeWork) work_together(lanes, group);
     warp.waiting &= ~group;
     for (unsigned rest = group; rest != 0; rest &= rest - 1U) {
       const int lane = __builtin_ctz(rest);
@@ -222,6 +224,16 @@ void BlockRunner::try_exchange(Warp& warp, int first) {
       ready_.push_back(first + lane);
     }
   }
+}
+
+void BlockRunner::work_together(const Thread* lanes, unsigned group) const {
+  if (group != ~0U) stuck("tensor cores are asked by a part of a warp");
+  WarpWork all{};
+  for (int i = 0; i < kWarp; ++i) all[std::size_t(i)] = reinterpret_cast<LaneWork*>(lanes[i].value);
+  for (const LaneWork* const lane : all) {
+    if (lane->together != all[0]->together) stuck("lanes ask tensor cores for different things");
+  }
+  all[0]->together(all);
 }
 
 unsigned BlockRunner::living_lanes() const {

@@ -72,6 +72,7 @@ class BlockRunner {
   Fiber& next_fiber();
   void release_barrier();
   void try_exchange(Warp& warp, int first);
+  void work_together(const Thread* lanes, unsigned group) const;
   /// Tells where the threads wait, and ends the process.
   [[noreturn]] void stuck(const char* why) const;
 

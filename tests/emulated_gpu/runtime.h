@@ -18,7 +18,7 @@ struct EmulatedGpuKernel {
 };
 
 enum EmulatedGpuBarrier { kBarrierPlain, kBarrierOr, kBarrierAnd, kBarrierCount };
-enum EmulatedGpuExchange { kExchangeNothing, kExchangeValue, kExchangeBallot };
+enum EmulatedGpuExchange { kExchangeNothing, kExchangeValue, kExchangeBallot, kExchangeWork };
 
 extern "C" {
 extern __thread EmulatedGpuPlace emulated_gpu_place __attribute__((tls_model("initial-exec")));
@@ -28,6 +28,10 @@ int emulated_gpu_barrier(EmulatedGpuBarrier kind, int predicate);
 /// whose value is not zero.
 unsigned long long emulated_gpu_exchange(EmulatedGpuExchange kind, unsigned mask,
                                          unsigned long long value, int source);
+/// PTX's ldmatrix.x4 and mma.m16n8k16, of all lanes of the warp: `row` is this lane's of eight
+/// numbers, at a multiple of 16 bytes; `to`, `a` and `c` have four words, `b` two.
+void emulated_gpu_load_matrices(unsigned* to, const void* row, bool transposed);
+void emulated_gpu_multiply_add(float* c, const unsigned* a, const unsigned* b, bool is_bfloat16);
 /// The lanes of the warp that have not ended.
 unsigned emulated_gpu_living_lanes();
 /// Ends the launch with a failure.

@@ -5,73 +5,21 @@
 namespace meshwork::cuda::attention {
 
 /// What a warp multiplies by tensor cores, which PTX_T names: the pieces of PTX that its lanes hold
-/// (PTX ISA, mma.m16n8k16 and ldmatrix). An emulated GPU, which has no PTX, moves the same pieces.
+/// (PTX ISA, mma.m16n8k16 and ldmatrix). An emulated GPU, which has no PTX, has functions that move
+/// the same pieces.
 inline constexpr std::string_view kTensorCoresText = R"cuda(
 DEVICE int32 lane() { return (int32)threadIdx.x % 32; }
 
 #ifdef EMULATED_GPU
-// Words that lanes of a warp show each other, in two places by turns: one is still read while the
-// next words are shown.
-struct Shown {
-  uint64 words[2][3];
-  int32 turn;
-};
-__shared__ Shown shown[THREADS];
-
-DEVICE void show(uint64 a, uint64 b, uint64 c) {
-  Shown& own = shown[threadIdx.x];
-  own.turn ^= 1;
-  uint64(&words)[3] = own.words[own.turn & 1];
-  words[0] = a, words[1] = b, words[2] = c;
-  __syncwarp();
-}
-DEVICE const uint64* shown_by(int32 of_lane) {
-  return shown[(int32)threadIdx.x / 32 * 32 + of_lane].words[shown[threadIdx.x].turn & 1];
-}
-
 DEVICE void load_matrices(uint32 (&to)[4], const T* row) {
-  show((uint64)row, 0, 0);
-  for (int32 m = 0; m < 4; ++m) {
-    const T* const from = (const T*)*shown_by(8 * m + lane() / 4) + lane() % 4 * 2;
-    to[m] = (uint32)from[0].bits | (uint32)from[1].bits << 16;
-  }
+  emulated_gpu_load_matrices(to, row, false);
 }
 DEVICE void load_transposed(uint32 (&to)[4], const T* row) {
-  show((uint64)row, 0, 0);
-  for (int32 m = 0; m < 4; ++m) {
-    const int32 source = 8 * m + lane() % 4 * 2;
-    const T low = ((const T*)*shown_by(source))[lane() / 4];
-    const T high = ((const T*)*shown_by(source + 1))[lane() / 4];
-    to[m] = (uint32)low.bits | (uint32)high.bits << 16;
-  }
-}
-
-// The number in the lower half of a word.
-DEVICE float number_in(uint64 word) {
-  T number;
-  number.bits = (uint16)word;
-  return to_float(number);
-}
-// The 16 elements of a row or column, of which four lanes from `first` on show two words each.
-DEVICE void shown_elements(float (&to)[16], int32 first, int32 word) {
-  for (int32 i = 0; i < 4; ++i) {
-    const uint64 words = shown_by(first + i)[word];
-    to[2 * i] = number_in(words);
-    to[2 * i + 1] = number_in(words >> 16);
-    to[2 * i + 8] = number_in(words >> 32);
-    to[2 * i + 9] = number_in(words >> 48);
-  }
+  emulated_gpu_load_matrices(to, row, true);
 }
 DEVICE void multiply_add(float (&c)[4], const uint32 (&a)[4], uint32 b0, uint32 b1) {
-  show(a[0] | (uint64)a[2] << 32, a[1] | (uint64)a[3] << 32, b0 | (uint64)b1 << 32);
-  float rows[2][16], columns[2][16];
-  for (int32 i = 0; i < 2; ++i) {
-    shown_elements(rows[i], lane() / 4 * 4, i);
-    shown_elements(columns[i], lane() % 4 * 8 + 4 * i, 2);
-  }
-  for (int32 i = 0; i < 4; ++i) {
-    for (int32 k = 0; k < 16; ++k) c[i] = fmaf(rows[i / 2][k], columns[i % 2][k], c[i]);
-  }
+  const uint32 b[2] = {b0, b1};
+  emulated_gpu_multiply_add(c, a, b, PTX_T[0] == 'b');
 }
 #else
 // Four matrices of 8 by 8 in shared memory: lane l says where row l % 8 of matrix l / 8 is, and is
