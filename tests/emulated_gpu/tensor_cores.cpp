@@ -28,7 +28,6 @@ struct Product : LaneWork {
   float* c;
   const unsigned* a;
   const unsigned* b;
-  bool is_bfloat16;
 };
 
 template <class Work>
@@ -86,12 +85,12 @@ void multiply(Matrices& x) { multiply_plainly(x); }
 /// Lane l has of c columns 2 (l % 4) and the next of rows l / 4 and 8 more; of a these rows in 0
 /// and 1, and in 2 and 3 eight columns on; of b rows 2 (l % 4) and the next of column l / 4, and
 /// eight rows on.
+template <bool kBfloat16>
 void multiply_add(const WarpWork& lanes) {
   Matrices x;
-  const bool is_bfloat16 = work_of<Product>(lanes, 0).is_bfloat16;
-  const auto number = [&](unsigned word) {
+  const auto number = [](unsigned word) {
     const auto bits = static_cast<unsigned short>(word);
-    return is_bfloat16 ? from_bfloat16(bits) : from_float16(bits);
+    return kBfloat16 ? from_bfloat16(bits) : from_float16(bits);
   };
   for (int lane = 0; lane < 32; ++lane) {
     const auto& own = work_of<Product>(lanes, lane);
@@ -138,10 +137,9 @@ void emulated_gpu_load_matrices(unsigned* to, const void* row, bool transposed) 
 void emulated_gpu_multiply_add(float* c, const unsigned* a, const unsigned* b, bool is_bfloat16) {
   using namespace emulated_gpu;
   Product work{};
-  work.together = &multiply_add;
+  work.together = is_bfloat16 ? &multiply_add<true> : &multiply_add<false>;
   work.c = c;
   work.a = a;
   work.b = b;
-  work.is_bfloat16 = is_bfloat16;
   ask(work);
 }
