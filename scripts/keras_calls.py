@@ -42,6 +42,18 @@ class DotProductAttention(keras.layers.Layer):
         return keras.ops.dot_product_attention(query, key, value, mask=mask, **self.options)
 
 
+class AddLoss(keras.layers.Layer):
+    """What a layer of one's own calls in Keras; the sum over the batch that Keras makes of a tensor is a mean here."""
+
+    def __init__(self, weight=1.0, **kwargs):
+        super().__init__(**kwargs)
+        self.weight = weight
+
+    def call(self, x):
+        self.add_loss(self.weight * keras.ops.sum(x) / keras.ops.shape(x)[0])
+        return x
+
+
 class MixtureOfExperts(keras.layers.Layer):
     """keras-hub has it within the decoder of Mixtral."""
 
@@ -96,7 +108,7 @@ def make_layer(name, args):
 
 def find_class(name, module):
     """Keras's own, keras-hub's of the module of the same name, an operation, or the one that stands here."""
-    for own in (DotProductAttention, MixtureOfExperts):
+    for own in (AddLoss, DotProductAttention, MixtureOfExperts):
         if name == own.__name__:
             return own
     hub = getattr(keras_hub, module.__name__.rpartition(".")[2], None)

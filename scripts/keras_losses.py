@@ -43,6 +43,35 @@ BRANCHES = {
         {"Dense": {"name": "out", "units": 5}},
     ],
 }
+ADDING = {
+    "input": [6],
+    "layers": [
+        {"Dense": {"name": "hidden", "units": 8, "activation": "tanh"}},
+        {"AddLoss": {"name": "linear", "weight": 0.3}},
+        {"Reshape": {"name": "rows", "target_shape": [2, 4]}},
+        {"Square": {"name": "squares"}},
+        {"AddLoss": {"name": "spread", "weight": -0.02}},
+        {"Flatten": {"name": "flat"}},
+        {"Dense": {"name": "out", "units": 3}},
+    ],
+}
+# Nothing else is trained for: what the last layer gives is to be small.
+ALONE = {
+    "input": [6],
+    "layers": [
+        {"Dense": {"name": "hidden", "units": 8, "activation": "tanh"}},
+        {"Dense": {"name": "out", "units": 3}},
+        {"Square": {"name": "squares"}},
+        {"AddLoss": {"name": "small"}},
+    ],
+}
+SMALL_STEPS = {"SGD": {"learning_rate": 0.02, "momentum": 0.5}}
+ACCUMULATED = {"SGD": {"learning_rate": 0.05, "gradient_accumulation_steps": 2}}
+ADDED = {
+    "beside": (ADDING, {"Adam": {"learning_rate": 0.02}}, "mse", ["mae"]),
+    "accumulate": (ADDING, ACCUMULATED, "mse", ["mae"]),
+    "alone": (ALONE, SMALL_STEPS, None, []),
+}
 NORMALIZED = {
     "input": [6],
     "layers": [

@@ -37,7 +37,7 @@ import numpy as np
 import yaml
 
 from keras_calls import CALL_ARGUMENTS, call_layer, find_class, make_layer, take_inputs
-from keras_losses import BRANCHES, CLASSIFIER, LOSSES, NORMALIZED, REGRESSOR, SCCE, WEIGHTED
+from keras_losses import ADDED, BRANCHES, CLASSIFIER, LOSSES, NORMALIZED, REGRESSOR, SCCE, WEIGHTED
 from keras_networks import CONSTRAINED, NETWORK_OPTIMIZERS, NETWORKS
 from keras_optimizers import CONSTRAINED_BY, OPTIMIZERS, OVERFLOWING, SCALE, SCALED, SCHEDULED
 from keras_optimizers import scale_of, slots_of
@@ -77,10 +77,9 @@ def make_cases():
     for name, schedule in SCHEDULED.items():
         inner = {"SGD": {"learning_rate": schedule, "momentum": 0.5}}
         optimizer = {"LossScaleOptimizer": {"inner_optimizer": inner, **SCALE}}
-        weights = {"overflows": True}
         cases[f"scaled_schedule_{name}"] = (REGRESSOR, optimizer, "mse", [], samples, weights)
     # The last batch has 5 samples.
-    loss = {SCCE: {"from_logits": True}}
+    cases.update({f"added_{name}": (*case, samples - 3, {}) for name, case in ADDED.items()})
     cases["short_batch"] = (BRANCHES, "adam", loss, ["accuracy"], samples - 3, {})
     for name, optimizer in CONSTRAINED_BY.items():
         weights = {"overflows": True} if name == "scaled" else {}
@@ -155,8 +154,10 @@ def make_optimizer(spec):
 
 def make_scorer(spec, module):
     """A string stays one: Keras logs a metric under the string that was given."""
+    if spec is None or isinstance(spec, str):
+        return spec
     name, args = parts(spec)
-    return spec if isinstance(spec, str) else find_class(name, module)(**args)
+    return find_class(name, module)(**args)
 
 
 def make_model(spec):
@@ -174,7 +175,7 @@ def make_model(spec):
 
 
 def make_labels(rng, samples, model, loss):
-    name, args = parts(loss)
+    name, args = parts(loss or "mse")
     layers = [args for layer in model["layers"] for args in layer.values()]
     units = [args["units"] for args in layers if "units" in args][-1]
     key = name.lower().replace("_", "")
@@ -338,7 +339,7 @@ of {batch} samples. {count} cases.
 - `constrained_<optimizer>`: constraints on the weights
 - `weights_<what>`: class and sample weights, with weighted metrics
 - `scaled_<optimizer>__<model>`, `scaled_schedule_<schedule>`: under a LossScaleOptimizer; of two batches the gradients overflow
-- `short_batch`: the last batch has {last} samples
+- `short_batch`, `added_<what>`: the last batch has {last} samples; losses that layers add, beside another and alone
 
 `networks/`: {networks} networks of convolutions, pools and normalizations, in the same form; the last batch of `activities` has {last} samples.
 

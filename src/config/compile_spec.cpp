@@ -96,10 +96,7 @@ void read_losses(const Value& loss, const std::vector<std::string>& outputs, Com
   }
   const auto first = std::find_if(spec.objectives.begin(), spec.objectives.end(),
                                   [](const ObjectiveSpec& o) { return o.loss.has_value(); });
-  if (first == spec.objectives.end()) {
-    fail_at(loss.at, "loss gives no output a loss; name one");
-  }
-  spec.loss = *first->loss;
+  if (first != spec.objectives.end()) spec.loss = first->loss;
 }
 
 void read_weights(const Value* weights, const std::vector<std::string>& outputs,
@@ -180,7 +177,7 @@ CompileSpec read_compile(const Value& compile, const ModelSpec& model, Precision
   for (const std::string& output : outputs) {
     spec.objectives.push_back({output, {}, 1, {}, {}, {}, compile.at, compile.at});
   }
-  read_losses(loss != nullptr ? *loss : reader.require("loss"), outputs, spec);
+  if (loss != nullptr) read_losses(*loss, outputs, spec);
   read_weights(weights, outputs, spec);
   read_labels(labels, outputs, spec);
   const auto by_name = read_metrics(metrics, "metrics", outputs);

@@ -140,7 +140,7 @@ struct ObjectiveSpec {
 
 struct CompileSpec {
   ClassSpec optimizer;
-  ClassSpec loss;                         ///< of the first output that has one
+  std::optional<ClassSpec> loss;          ///< of the first output that has one
   std::vector<ObjectiveSpec> objectives;  ///< of every output, in order
   Location at;
 };

@@ -11,6 +11,8 @@ namespace {
 constexpr std::size_t kMaxLayers = 10'000;
 constexpr std::size_t kMaxLetters = 20'000'000;
 constexpr std::size_t kMaxDepth = 64;
+/// The layer that is of use though nothing takes what it gives.
+constexpr std::string_view kAddsLoss = "AddLoss";
 
 class Expansion {
  public:
@@ -238,6 +240,7 @@ class Expansion {
   void add_layer(LayerSpec layer) {
     for (const std::string& input : layer.inputs) take(input);
     remember(layer.name, layer.at, layer.blocks);
+    if (layer.layer.name == kAddsLoss) take(layer.name);
     model_.layers.push_back(std::move(layer));
   }
 

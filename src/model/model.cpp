@@ -11,12 +11,21 @@
 namespace meshwork {
 namespace {
 
+/// `penalties`: what the model adds to the loss in training.
+void check_has_loss(const config::CompileSpec& compile, const std::vector<ValueId>& penalties) {
+  if (compile.loss || !penalties.empty()) return;
+  fail_at(compile.at,
+          "compile needs a loss, for nothing in the model adds to it; name one, such as loss: mse, "
+          "or put a layer AddLoss behind what is to be small");
+}
+
 void add_objective(GraphBuilder& b, const config::Config& config, const Signature& signature,
                    Mode mode, std::int64_t batch, const std::vector<Prediction>& predictions,
                    const std::vector<ValueId>& penalties, ModelFacts* facts) {
   if (!config.compile) {
     fail_at(config.model.at, "nothing says what to train for; add the key 'compile' with a loss");
   }
+  if (mode == Mode::kTrain) check_has_loss(*config.compile, penalties);
   add_objectives(b, config, signature, mode, batch, predictions, penalties,
                  facts == nullptr ? nullptr : &facts->notes);
 }
@@ -71,7 +80,16 @@ Signature stated_signature(const config::ModelSpec& model) {
 }
 
 void check_compile(const config::Config& config) {
-  if (config.compile) read_objectives(config);
+  if (!config.compile) return;
+  read_objectives(config);
+  if (config.compile->loss) return;
+  Graph graph;
+  GraphBuilder b(graph);
+  Scope scope(b, config.seed, true);
+  const std::vector<ModelInput> inputs =
+      add_inputs(b, config.model, stated_signature(config.model), label_names(config), 1);
+  add_layers(scope, config.model, config.precision, inputs);
+  check_has_loss(*config.compile, scope.add_penalties());
 }
 
 double LoggedValue::of(std::span<const double> sums) const {

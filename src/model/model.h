@@ -99,7 +99,7 @@ std::map<std::string, TableRows> table_rows(const config::Config& config, Signat
 /// The signature that the file itself states: float32 inputs, no label. For checks without data.
 Signature stated_signature(const config::ModelSpec& model);
 
-/// Checks the names and arguments of loss and metrics, without data.
+/// Checks the names and arguments of loss and metrics, without data, and that there is a loss.
 void check_compile(const config::Config& config);
 
 /// What is logged of a metric: the mean over samples, each the mean of its values, or its root; the

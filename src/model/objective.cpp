@@ -183,8 +183,9 @@ void add_objectives(GraphBuilder& b, const config::Config& config, const Signatu
   }
   for (const ValueId penalty : penalties) {
     const PathScope path(b, names::kLoss);
-    sum = ops::add(b, sum, penalty);
+    sum = sum == kNoValue ? penalty : ops::add(b, sum, penalty);
   }
+  if (sum == kNoValue) sum = ops::constant(b, 0.0);
   b.graph().outputs.push_back({names::kLoss, sum});
   for (std::size_t i = 0; i < objectives.size(); ++i) {
     const Objective& objective = objectives[i];

@@ -83,7 +83,10 @@ std::optional<Difference> difference_of_loss(const config::Config& here,
   for (std::size_t i = 0; i < std::min(mine.size(), theirs.size()); ++i) {
     if (mine[i] != theirs[i]) return Difference{mine[i].first, mine[i].second, theirs[i].second};
   }
-  return Difference{"loss", text_of(here.compile->loss), text_of(there.compile->loss)};
+  const auto text = [](const config::Config& config) {
+    return config.compile->loss ? text_of(*config.compile->loss) : "none";
+  };
+  return Difference{"loss", text(here), text(there)};
 }
 
 std::string text_of(const config::Value* value) {

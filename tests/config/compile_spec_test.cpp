@@ -59,19 +59,31 @@ TEST_CASE("an output may do without a loss") {
   CHECK_FALSE(found[0].loss);
   CHECK(found[0].metrics.size() == 1);
   const Config config = parse(kTwo + "compile: {loss: [null, mse]}");
-  CHECK(config.compile->loss.name == "mse");
+  CHECK(config.compile->loss->name == "mse");
   CHECK_FALSE(config.compile->objectives[0].loss);
+}
+
+TEST_CASE("all outputs may, where layers add to the loss") {
+  for (const char* compile :
+       {"{optimizer: sgd}", "{loss: null}", "{loss: {a: null}}", "{loss: [null, null]}"}) {
+    const Config config = parse(kTwo + "compile: " + compile);
+    CHECK_FALSE(config.compile->loss);
+    CHECK(config.compile->objectives.size() == 2);
+    CHECK_FALSE(config.compile->objectives[1].loss);
+  }
+  CHECK(error("{loss_weights: {b: 3}}") ==
+        "c.yaml:7:29: loss_weights: output 'b' has no loss to be weighted");
 }
 
 TEST_CASE("the only output of a model may be named, too") {
   const Config config = parse(kModel +
                               "compile: {loss: {d1: mse}, metrics: {d1: [mae]}, "
                               "loss_weights: 2, labels: z}");
-  CHECK(config.compile->loss.name == "mse");
+  CHECK(config.compile->loss->name == "mse");
   CHECK(config.compile->objectives[0].metrics.size() == 1);
   CHECK(config.compile->objectives[0].weight == 2);
   CHECK(config.compile->objectives[0].label == "z");
-  CHECK(parse(kModel + "compile: {loss: [mse]}").compile->loss.name == "mse");
+  CHECK(parse(kModel + "compile: {loss: [mse]}").compile->loss->name == "mse");
 }
 
 TEST_CASE("the command line reaches the loss of one output") {
@@ -94,7 +106,6 @@ TEST_CASE("mistakes in what several outputs are given") {
         std::string::npos);
   CHECK(error("{loss: {a: mse}, loss_weights: {b: 3}}") ==
         "c.yaml:7:45: loss_weights: output 'b' has no loss to be weighted");
-  CHECK(error("{loss: {a: null}}") == "c.yaml:7:17: loss gives no output a loss; name one");
   CHECK(error("{loss: mse, loss_weights: {a: x}}") ==
         "c.yaml:7:40: loss_weights must be a number, not 'x'");
   CHECK(error("{loss: mse, labels: {a: ''}}") ==

@@ -120,8 +120,8 @@ run_directory: out/
   REQUIRE(config.compile.has_value());
   CHECK(config.compile->optimizer.name == "Adam");
   CHECK(config.compile->optimizer.args.find("learning_rate")->value.as_real("x") == 0.5);
-  CHECK(config.compile->loss.name == "mse");
-  CHECK(config.compile->loss.args.is_null());
+  CHECK(config.compile->loss->name == "mse");
+  CHECK(config.compile->loss->args.is_null());
   CHECK(config.compile->objectives[0].metrics.at(1).name == "TopK");
   CHECK(config.fit.batch_size == 7);
   CHECK(config.fit.epochs == 0);

@@ -89,8 +89,8 @@ TEST_CASE("what follows an optimizer, loss or metric addresses its arguments") {
   CHECK(sgd.compile->optimizer.args.keys() == Names{"momentum", "nesterov"});
   CHECK(with({"compile.optimizer=sgd"}).compile->optimizer.name == "sgd");
   CHECK(with({"compile.optimizer.Adam=null"}).compile->optimizer.args.is_null());
-  CHECK(with({"compile.loss.reduction=sum"}).compile->loss.name == "mse");
-  CHECK(with({"compile.loss.reduction=sum"}).compile->loss.args.keys() == Names{"reduction"});
+  CHECK(with({"compile.loss.reduction=sum"}).compile->loss->name == "mse");
+  CHECK(with({"compile.loss.reduction=sum"}).compile->loss->args.keys() == Names{"reduction"});
   const auto metrics = [](const std::string& assignment) {
     return with({assignment}).compile->objectives[0].metrics;
   };

@@ -228,6 +228,9 @@ TEST_CASE("what Keras has no words for is an error that names it") {
   CHECK(error_of(with("    - Dense: {units: 4, activation: {celu: {alpha: 0.5}}}\n")) ==
         "2: c.yaml:4:38: a .keras file has no words for 'celu' with arguments; export a "
         ".weights.h5, which holds the weights alone");
+  CHECK(error_of(with("    - AddLoss\n    - Dense: {units: 4, inputs: input}\n")) ==
+        "2: c.yaml:4:7: a .keras file has no layer 'AddLoss'; export a .weights.h5, which holds "
+        "the weights alone");
   CHECK(error_of("model:\n  input: [6]\n  freeze: [d/bias]\n  layers:\n"
                  "    - Dense: {name: d, units: 4}\n") ==
         "2: c.yaml: 'freeze' matches the variable d/bias alone, and a .keras file can only freeze "

@@ -194,6 +194,9 @@ TEST_CASE("loss and metrics are checked without data") {
         "already; give it another 'name'");
   CHECK(check("{loss: mse, metrics: [{mae: {name: loss}}]}") ==
         "c.yaml:2:33: metric mae: the name 'loss' is taken; give it another 'name'");
+  CHECK(check("{loss: null}") ==
+        "c.yaml:2:10: compile needs a loss, for nothing in the model adds to it; name one, such as "
+        "loss: mse, or put a layer AddLoss behind what is to be small");
 }
 
 TEST_CASE("metrics are logged under the string given, or the name of the class") {

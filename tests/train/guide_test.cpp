@@ -131,3 +131,9 @@ TEST_CASE("so are those of image segmentation, whose masks lie in the tiles of t
   text = replace_first(text, "batch_size: 32", "batch_size: 5");
   check_text_against_one_device(text, 6, {"1x2x2", "2x3x1", "3x1x5"}, "1x1x1");
 }
+
+TEST_CASE("so are those of a variational autoencoder, whose layers add to the loss") {
+  const std::string text = without_files("configs/vae.yaml");
+  const auto losses = check_text_against_one_device(text, 9, {"2", "3", "5"}, "1");
+  CHECK(losses.back() < losses.front());
+}

@@ -55,6 +55,10 @@ std::size_t num_layers(const config::ModelSpec& model) {
                     [](const config::LayerSpec& layer) { return !layer.layer.name.empty(); }));
 }
 
+std::string loss_of(const config::CompileSpec& compile) {
+  return compile.loss ? compile.loss->name : "the losses of layers";
+}
+
 /// "mesh (data=2, model=4); model_parallel, 2 rules; 4 layers; dataset mnist; Adam; 3 epochs".
 std::string summarize(const config::Config& config) {
   const bool model_parallel = config.strategy == config::Strategy::kModelParallel;
@@ -67,7 +71,7 @@ std::string summarize(const config::Config& config) {
     text += "; dataset " + (name != nullptr ? name->value.scalar : std::string("in place"));
   }
   if (config.compile) {
-    text += fmt::format("; {}, {}", config.compile->optimizer.name, config.compile->loss.name);
+    text += fmt::format("; {}, {}", config.compile->optimizer.name, loss_of(*config.compile));
   }
   text += fmt::format("; {} of batches of {}",
                       plural(static_cast<std::size_t>(config.fit.epochs), "epoch"),

@@ -85,6 +85,7 @@ extern const LayerDef kAdaptiveMaxPooling1D;
 extern const LayerDef kAdaptiveMaxPooling2D;
 extern const LayerDef kAdaptiveMaxPooling3D;
 extern const LayerDef kAdd;
+extern const LayerDef kAddLoss;
 extern const LayerDef kAdditiveAttention;
 extern const LayerDef kAlphaDropout;
 extern const LayerDef kAttention;

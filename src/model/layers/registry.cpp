@@ -14,6 +14,7 @@ const std::vector<const LayerDef*>& layer_registry() {
       &layers::kAdaptiveMaxPooling2D,
       &layers::kAdaptiveMaxPooling3D,
       &layers::kAdd,
+      &layers::kAddLoss,
       &layers::kAdditiveAttention,
       &layers::kAlphaDropout,
       &layers::kAttention,
