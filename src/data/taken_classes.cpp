@@ -27,9 +27,9 @@ std::optional<std::string> taken_classes(const Split& split) {
     const std::size_t taken = classes_among(source, split.first, split.samples);
     if (taken == all) continue;
     return fmt::format(
-        "{}: take: the first {} of {} images are of {} of the {} classes, for a folder is read "
+        "{}: take: the first {} of {} samples are of {} of the {} classes, for a folder is read "
         "class by class; train on all for fewer steps (fit.steps_per_epoch), name the classes you "
-        "want (dataset.class_names), or put some images of each class in a folder of their own",
+        "want (dataset.class_names), or put some of each class in a folder of their own",
         info.name, split.samples, info.shape[0], taken, all);
   }
   return std::nullopt;

@@ -83,12 +83,13 @@ TEST_CASE("a part of a folder that lacks whole classes is told of") {
         dataset(dir, "{format: images, splits: {train: train}" + keys + "}");
     return data::taken_classes(opened.split("train")).value_or("");
   };
-  CHECK(told(", take: 2") ==
-        dir.file("train") +
-            ": take: the first 2 of 5 images are of 1 of the 2 classes, for a folder is read class "
-            "by class; train on all for fewer steps (fit.steps_per_epoch), name the classes you "
-            "want (dataset.class_names), or put some images of each class in a folder of their "
-            "own");
+  CHECK(
+      told(", take: 2") ==
+      dir.file("train") +
+          ": take: the first 2 of 5 samples are of 1 of the 2 classes, for a folder is read class "
+          "by class; train on all for fewer steps (fit.steps_per_epoch), name the classes you "
+          "want (dataset.class_names), or put some of each class in a folder of their "
+          "own");
   CHECK(told(", take: 3") == "");
   CHECK(told("") == "");
   CHECK(told(", take: 2, class_names: [ant, bee]") == "");

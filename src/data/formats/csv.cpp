@@ -2,7 +2,7 @@
 // (","). Keys of a field: columns (a name or an index from 0, -1 is the last; or a list of them;
 // default: all that no other field names, in the order of the first file), classes (texts that
 // stand for 0, 1, 2...), oov (false; true: all other texts stand for the next number), those of
-// csv_text.h.
+// text_samples.h.
 #include <algorithm>
 #include <atomic>
 #include <charconv>
@@ -37,7 +37,7 @@ struct CsvSpec {
   std::vector<ColumnName> columns;
   std::vector<std::string> classes;
   bool oov = false;  ///< one of them is kUnknown, which stands for all others
-  std::optional<TextColumn> text = std::nullopt;
+  std::optional<TextKeys> text = std::nullopt;
   std::string field;                 ///< "x"
   std::vector<std::string> named;    ///< where a field takes the rest, all others
   std::shared_ptr<Headers> headers;  ///< of all entries of the dataset

@@ -6,22 +6,12 @@
 #include <string>
 
 #include "data/formats/csv_columns.h"
-#include "data/formats/tokenizer_file.h"
+#include "data/formats/text_samples.h"
 
 namespace meshwork::data {
 
-/// Keys of a field that is a column of texts: tokenizer (a tokenizer.json), length (of all its
-/// samples; longer texts are cut, and keep the tokens that the tokenizer puts around them), pad
-/// (the number behind shorter ones; by default that of the tokenizer's [PAD], <pad> or <|pad|>).
-struct TextColumn {
-  std::shared_ptr<TokenizerFile> tokenizer;
-  std::int64_t length = 0;
-  std::optional<std::int64_t> pad = std::nullopt;
-  config::Location at;  ///< of `tokenizer`
-};
-
-/// nullopt where the field has no `tokenizer`.
-std::optional<TextColumn> read_text_column(config::Reader& options);
+/// Those of a field that is a column of texts; nullopt where it has no `tokenizer`.
+std::optional<TextKeys> read_text_column(config::Reader& options);
 
 /// A column of a file.
 struct CsvTexts {
@@ -34,7 +24,7 @@ struct CsvTexts {
 };
 
 /// Its texts as tokens, int32 [records, length].
-std::unique_ptr<Source> open_csv_texts(CsvTexts texts, const TextColumn& column,
+std::unique_ptr<Source> open_csv_texts(CsvTexts texts, const TextKeys& keys,
                                        const OpenContext& context);
 
 }  // namespace meshwork::data

@@ -5,7 +5,7 @@
 namespace meshwork::data {
 namespace {
 
-constexpr std::array<const Format*, 11> kFormats{
+constexpr std::array<const Format*, 12> kFormats{
     &kCifar10,    //
     &kCifar100,   //
     &kCsv,        //
@@ -16,6 +16,7 @@ constexpr std::array<const Format*, 11> kFormats{
     &kNpz,        //
     &kSynthetic,  //
     &kText,       //
+    &kTexts,      //
     &kTokens,     //
 };
 

@@ -164,6 +164,7 @@ extern const Format kNpy;
 extern const Format kNpz;
 extern const Format kSynthetic;
 extern const Format kText;
+extern const Format kTexts;
 extern const Format kTokens;
 
 /// "splits.train.x", or "files.x".

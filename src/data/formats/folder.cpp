@@ -1,7 +1,6 @@
-#include "data/image/folder.h"
+#include "data/formats/folder.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <filesystem>
 #include <string_view>
@@ -9,17 +8,14 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/join.h"
 
 namespace meshwork::data {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 3> kRead{".jpeg", ".jpg", ".png"};
-constexpr std::array<std::string_view, 2> kNotRead{".bmp", ".gif"};
-
-template <std::size_t n>
-bool has_ending(std::string name, const std::array<std::string_view, n>& endings) {
+bool has_ending(std::string name, const std::vector<std::string_view>& endings) {
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return std::any_of(endings.begin(), endings.end(),
@@ -57,25 +53,23 @@ std::vector<std::string> folders_in(const std::string& folder) {
   return folders;
 }
 
-void add_images(const std::string& folder, std::vector<std::string>& files) {
+void add_files(const FileKind& kind, const std::string& folder, std::vector<std::string>& files) {
   for (const std::string& one : folders_in(folder)) {
     const std::size_t before = files.size();
     for_each_entry(one, [&](const fs::directory_entry& entry) {
       const std::string path = entry.path().string();
       std::error_code ignored;
-      if (has_ending(path, kRead) && !entry.is_directory(ignored)) files.push_back(path);
-      if (has_ending(path, kNotRead)) {
-        fail(ExitCode::kFile,
-             "{}: images are read from PNG and JPEG files only; convert it, or take it away", path);
-      }
+      if (has_ending(path, kind.endings) && !entry.is_directory(ignored)) files.push_back(path);
+      if (has_ending(path, kind.not_read)) fail(ExitCode::kFile, "{}: {}", path, kind.instead);
     });
     std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
   }
 }
 
-void check_found(const std::string& folder, const ImageFolder& images) {
-  if (!images.files.empty()) return;
-  fail(ExitCode::kFile, "{}: no images (.png, .jpg, .jpeg) in this folder", folder);
+void check_found(const FileKind& kind, const std::string& folder, const FolderFiles& found) {
+  if (!found.files.empty()) return;
+  const std::vector<std::string> endings(kind.endings.begin(), kind.endings.end());
+  fail(ExitCode::kFile, "{}: no {}s ({}) in this folder", folder, kind.one, join(endings, ", "));
 }
 
 }  // namespace
@@ -91,16 +85,24 @@ std::vector<std::string> class_names(const std::string& folder) {
   return names;
 }
 
-ImageFolder list_images(const std::string& folder, const std::vector<std::string>& classes) {
-  ImageFolder images;
+FolderFiles list_files(const FileKind& kind, const std::string& folder,
+                       const std::vector<std::string>& classes) {
+  FolderFiles found;
   for (std::size_t i = 0; i < classes.size(); ++i) {
     const fs::path place = fs::path(folder) / classes[i];
     std::error_code ignored;
-    if (fs::is_directory(place, ignored)) add_images(place.string(), images.files);
-    images.labels.resize(images.files.size(), static_cast<std::int32_t>(i));
+    if (fs::is_directory(place, ignored)) add_files(kind, place.string(), found.files);
+    found.labels.resize(found.files.size(), static_cast<std::int32_t>(i));
   }
-  check_found(folder, images);
-  return images;
+  check_found(kind, folder, found);
+  return found;
+}
+
+FolderFiles list_files(const FileKind& kind, const std::string& folder) {
+  FolderFiles found;
+  add_files(kind, folder, found.files);
+  check_found(kind, folder, found);
+  return found;
 }
 
 std::vector<std::string> masks_of(const std::vector<std::string>& images, const std::string& folder,
@@ -115,13 +117,6 @@ std::vector<std::string> masks_of(const std::vector<std::string>& images, const 
     files.push_back(mask);
   }
   return files;
-}
-
-ImageFolder list_images(const std::string& folder) {
-  ImageFolder images;
-  add_images(folder, images.files);
-  check_found(folder, images);
-  return images;
 }
 
 }  // namespace meshwork::data
