@@ -13,10 +13,15 @@ CALL_ARGUMENTS = ["use_causal_mask", "reverse", "x2", "key"]
 # They take several inputs as arguments, not as a list, in this order where the file does not name them.
 HEADS = ["query", "value", "key", "attention_mask"]
 TWO = ["x1", "x2"]
+SEQUENCES = ["sequences", "initial_state"]
 INPUTS = {
     numpy_operations.Divide: TWO,
     numpy_operations.Power: TWO,
     numpy_operations.TrueDivide: TWO,
+    keras.layers.Bidirectional: SEQUENCES,
+    keras.layers.GRU: SEQUENCES,
+    keras.layers.LSTM: SEQUENCES,
+    keras.layers.SimpleRNN: SEQUENCES,
     keras.layers.MultiHeadAttention: HEADS,
     keras.layers.GroupQueryAttention: HEADS,
     keras_hub.layers.TransformerEncoder: ["inputs", "padding_mask", "attention_mask"],
@@ -121,7 +126,10 @@ def find_class(name, module):
 def take_inputs(given, values, last):
     """What a layer takes, by the names that the key `inputs` has: a list, or by Keras's words."""
     if isinstance(given, dict):
-        return {role: values[name] for role, name in given.items()}
+        return {
+            role: [values[one] for one in name] if isinstance(name, list) else values[name]
+            for role, name in given.items()
+        }
     names = [given] if isinstance(given, str) else given
     return [values[name] for name in names] if names else [last]
 
@@ -140,5 +148,27 @@ def call_layer(layer, inputs, arguments):
     if isinstance(inputs, dict):
         rest = dict(inputs)
         first = rest.pop(INPUTS[type(layer)][0])
+        mask = keras.src.backend.get_keras_mask(first)
+        if "initial_state" in rest and mask is not None:
+            rest["mask"] = mask  # which Keras 3.15 forgets beside another input
         return layer(first, **rest, **arguments)
     return layer(inputs[0] if len(inputs) == 1 else inputs, **arguments)
+
+
+def state_names(layer):
+    """What the outputs of a recurrent layer behind the first are called, in their order."""
+    if isinstance(layer, keras.layers.Bidirectional):
+        ways = {"forward": layer.forward_layer, "backward": layer.backward_layer}
+        return [f"{way}_{name[-1]}" for way, one in ways.items() for name in state_names(one)]
+    return ["state_h", "state_c"] if isinstance(layer, keras.layers.LSTM) else ["state_h"]
+
+
+def add_outputs(values, name, layer, outputs):
+    """Adds what a layer gives to `values`, by name; gives the first."""
+    if not isinstance(outputs, (list, tuple)):
+        values[name] = outputs
+        return outputs
+    values[name], *states = outputs
+    for state_name, state in zip(state_names(layer), states, strict=True):
+        values[f"{name}/{state_name}"] = state
+    return outputs[0]

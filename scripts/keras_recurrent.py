@@ -23,6 +23,65 @@ def masked_inside(layer, *behind):
     return [3, 4, 2], [MASKING, {"TimeDistributed": {"layer": layer}}, *behind]
 
 
+STATES = {"LSTM": ["state_h", "state_c"], "GRU": ["state_h"], "SimpleRNN": ["state_h"]}
+BOTH = {kind: [way + name[5:] for way in ("forward", "backward") for name in names] for kind, names in STATES.items()}
+
+
+def handed_over(encoder, states, decoder, args, first=()):
+    """A second layer goes over the input from where the first has come to, and from what Dense makes of that."""
+    source = "masking" if first else "input"
+    given = [f"encoder/{name}" for name in states]
+    ((kind, decoder_args),) = decoder.items()
+    return [6, 2], [
+        *first,
+        {next(iter(encoder)): {"name": "encoder", **next(iter(encoder.values()))}},
+        {"Dense": {"name": "changed", "units": 3, "activation": "tanh", "inputs": [given[0]]}},
+        {
+            kind: {
+                "name": "decoder",
+                **decoder_args,
+                **args,
+                "inputs": {"sequences": source, "initial_state": ["changed", *given[1:]]},
+            }
+        },
+    ]
+
+
+def shown(kind, args, first=()):
+    """All that a layer gives, side by side."""
+    names = ["shown", *(f"shown/{name}" for name in (BOTH if "layer" in args else STATES)[kind])]
+    layer = {"Bidirectional": {"name": "shown", **args}} if "layer" in args else {kind: {"name": "shown", **args}}
+    return [6, 2], [*first, layer, {"Concatenate": {"inputs": names}}]
+
+
+def state_cases(kind, name):
+    """What becomes of states that are handed on."""
+    one = {"units": 3, "return_state": True}
+    both = {"layer": {kind: one}}
+    own = {kind: one}
+    return {
+        f"{name}_states": shown(kind, one),
+        f"{name}_states_backwards": shown(kind, {**one, "go_backwards": True}),
+        f"masked_{name}_states": shown(kind, one, [MASKING]),
+        f"masked_{name}_states_backwards": shown(kind, {**one, "go_backwards": True}, [MASKING]),
+        f"masked_{name}_states_zeros": shown(kind, {**one, "zero_output_for_mask": True}, [MASKING]),
+        f"bidirectional_{name}_states": shown(kind, both),
+        f"masked_bidirectional_{name}_states": shown(kind, both, [MASKING]),
+        f"{name}_from_states": handed_over(own, STATES[kind], {kind: SEQUENCE}, {}),
+        f"training_{name}_from_states": handed_over(
+            {kind: {**one, "return_sequences": True}}, STATES[kind], {kind: SEQUENCE}, {"go_backwards": True}
+        ),
+        f"masked_{name}_from_states": handed_over(own, STATES[kind], {kind: SEQUENCE}, {}, [MASKING]),
+        f"masked_{name}_last_from_states": handed_over(own, STATES[kind], {kind: {"units": 3}}, {}, [MASKING]),
+        f"bidirectional_{name}_from_states": handed_over(
+            {"Bidirectional": both}, BOTH[kind], {"Bidirectional": {"layer": {kind: SEQUENCE}}}, {}
+        ),
+        f"masked_bidirectional_{name}_from_states": handed_over(
+            {"Bidirectional": both}, BOTH[kind], {"Bidirectional": {"layer": {kind: SEQUENCE}}}, {}, [MASKING]
+        ),
+    }
+
+
 def cases(kind, name):
     """What all of them have."""
     return {
@@ -53,6 +112,12 @@ RECURRENT = {
     **cases("LSTM", "lstm"),
     **cases("GRU", "gru"),
     **cases("SimpleRNN", "simple_rnn"),
+    **state_cases("LSTM", "lstm"),
+    **state_cases("GRU", "gru"),
+    **state_cases("SimpleRNN", "simple_rnn"),
+    "gru_reset_before_from_states": handed_over(
+        {"SimpleRNN": {"units": 3, "return_state": True}}, ["state_h"], {"GRU": {**SEQUENCE, "reset_after": False}}, {}
+    ),
     "lstm_one_step": ([1, 2], {"LSTM": {"units": 3}}),
     "lstm_recurrent_activation": plain("LSTM", {"recurrent_activation": "hard_sigmoid"}),
     "lstm_frozen": plain("LSTM", {"trainable": False}),

@@ -30,7 +30,7 @@ try:
     import keras
     import numpy as np
 
-    from keras_calls import CALL_ARGUMENTS, call_layer, take_inputs
+    from keras_calls import CALL_ARGUMENTS, add_outputs, call_layer, take_inputs
     from keras_calls import make_layer as make_keras_layer
 except ImportError as error:
     print(f"skipped: {error}")
@@ -58,9 +58,8 @@ def build_list(layers, values, last, blocks):
         else:
             made = make_layer(name, args, last if isinstance(inputs, dict) else inputs[0], blocks)
             key = args.get("name", made.name)
-        last = call_layer(made, inputs, call)
+        last = add_outputs(values, key, made, call_layer(made, inputs, call))
         known[key] = made
-        values[key] = last
     return last
 
 

@@ -1,7 +1,7 @@
 """What keras_round_trip.py takes back and forth: models as Meshwork's files list them, each with an
 optimizer."""
 
-OUTPUTS = 3
+from keras_round_trip_recurrent import OUTPUTS, RECURRENT, STATES
 
 
 def images(rank):
@@ -262,39 +262,6 @@ BLOCKS = {
     },
 }
 
-ALL_STEPS = {"units": 4, "return_sequences": True}
-RECURRENT = {
-    "input": {"shape": [6], "dtype": "int32"},
-    "layers": [
-        {"Embedding": {"input_dim": 11, "output_dim": 5, "mask_zero": True}},
-        {
-            "Bidirectional": {
-                "layer": {
-                    "LSTM": {
-                        **ALL_STEPS,
-                        "recurrent_activation": "hard_sigmoid",
-                        "recurrent_initializer": "glorot_normal",
-                        "kernel_regularizer": {"L2": {"l2": 0.001}},
-                    }
-                }
-            }
-        },
-        {"GRU": ALL_STEPS},
-        {"TimeDistributed": {"layer": {"Dense": {"units": 3, "activation": "tanh"}}}},
-        {"GRU": {**ALL_STEPS, "reset_after": False, "go_backwards": True}},
-        {"LSTM": {**ALL_STEPS, "unit_forget_bias": False, "unroll": True}},
-        {
-            "Bidirectional": {
-                "layer": {"GRU": {**ALL_STEPS, "name": "onwards"}},
-                "backward_layer": {"SimpleRNN": {**ALL_STEPS, "go_backwards": True}},
-                "merge_mode": "sum",
-            }
-        },
-        {"SimpleRNN": {"units": 4}},
-        {"Dense": {"units": OUTPUTS}},
-    ],
-}
-
 # Operations are no layers: Keras writes them in config.json alone.
 OPERATIONS = {
     "input": [6, 4],
@@ -350,6 +317,7 @@ CASES = {
     "blocks": (BLOCKS, SGD),
     "operations": (OPERATIONS, SGD),
     "recurrent": (RECURRENT, {"Adam": {"learning_rate": 0.01}}),
+    "states": (STATES, {"Adam": {"learning_rate": 0.01}}),
     "adam": (BRANCHES, {"Adam": {"learning_rate": 0.01}}),
     "adamw": (BRANCHES, {"AdamW": {"learning_rate": 0.01, "weight_decay": 0.1}}),
     "rmsprop": (

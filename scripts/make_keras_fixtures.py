@@ -36,7 +36,7 @@ import keras
 import numpy as np
 import yaml
 
-from keras_calls import CALL_ARGUMENTS, call_layer, find_class, make_layer, take_inputs
+from keras_calls import CALL_ARGUMENTS, add_outputs, call_layer, find_class, make_layer, take_inputs
 from keras_losses import ADDED, BRANCHES, CLASSIFIER, LOSSES, NORMALIZED, REGRESSOR, SCCE, WEIGHTED
 from keras_networks import CONSTRAINED, NETWORK_OPTIMIZERS, NETWORKS
 from keras_optimizers import CONSTRAINED_BY, OPTIMIZERS, OVERFLOWING, SCALE, SCALED, SCHEDULED
@@ -169,8 +169,8 @@ def make_model(spec):
         taken = take_inputs(args.pop("inputs", None), values, last)
         call = {key: args.pop(key) for key in CALL_ARGUMENTS if key in args}
         known = made[args["layer"]] if name == "use" else make_layer(name, args)
-        last = call_layer(known, taken, call)
-        values[args["name"]], made[args["name"]] = last, known
+        last = add_outputs(values, args["name"], known, call_layer(known, taken, call))
+        made[args["name"]] = known
     return keras.Model(inputs, last)
 
 

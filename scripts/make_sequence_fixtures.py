@@ -48,6 +48,23 @@ CLASSIFIER = {
         {"Dense": {"name": "logits", "units": CLASSES}},
     ],
 }
+# What is embedded is read, and written from what the reader has come to.
+TRANSLATOR = {
+    "input": [LENGTH],
+    "layers": [
+        EMBEDDING,
+        {"LSTM": {"name": "read", "units": 6, "return_state": True}},
+        {
+            "LSTM": {
+                "name": "write",
+                "units": 6,
+                "return_sequences": True,
+                "inputs": {"sequences": "embed", "initial_state": ["read/state_h", "read/state_c"]},
+            }
+        },
+        {"Dense": {"name": "logits", "units": CLASSES}},
+    ],
+}
 REGRESSOR = {
     "input": [LENGTH, FEATURES],
     "layers": [
@@ -86,6 +103,7 @@ CASES = {
     "masked_tagger_step_weights": tagger({}, BY_STEP),
     "masked_tagger_step_weights_mean": tagger({"reduction": MEAN}, BY_STEP),
     "masked_classifier": (CLASSIFIER, ADAM, CROSSENTROPY, ["accuracy"], SAMPLES, {}),
+    "masked_translator": (TRANSLATOR, ADAM, CROSSENTROPY, ["accuracy"], SAMPLES, {}),
     "masked_regressor": regressor("mse", ["mae"]),
     "masked_regressor_huber": regressor({"Huber": {"delta": 0.4}}, ["mse", "mae"]),
     "masked_regressor_weighted": regressor(
@@ -125,7 +143,7 @@ def data_of(rng, case):
         x[hidden] = MASKED
         return x.astype(np.float32), rng.normal(size=(samples, LENGTH, 2)).astype(np.float32)
     x = np.where(hidden, 0, rng.integers(1, ROWS, (samples, LENGTH)))
-    shape = (samples, LENGTH) if model in (TAGGER, TAGGER_ALL) else (samples,)
+    shape = (samples, LENGTH) if model in (TAGGER, TAGGER_ALL, TRANSLATOR) else (samples,)
     return x.astype(np.float32), rng.integers(0, CLASSES, shape).astype(np.int32)
 
 

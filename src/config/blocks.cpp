@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/nearest.h"
+#include "config/config.h"
 
 namespace meshwork::config {
 namespace {
@@ -104,6 +105,14 @@ Parameters read_parameters(const Value* params, const std::string& what) {
     result[entry.key] = substitute(entry.value, result);
   }
   return result;
+}
+
+std::string in_blocks(const std::vector<BlockUse>& blocks) {
+  std::string text;
+  for (const BlockUse& use : blocks) {
+    text += fmt::format(" (in block '{}', used at {})", use.block, to_string(use.at));
+  }
+  return text;
 }
 
 Parameters bind_parameters(const BlockSpec& block, const Value& args, const Location& at) {

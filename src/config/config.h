@@ -83,13 +83,26 @@ struct BlockUse {
 /// what stands in blocks ends.
 std::string in_blocks(const std::vector<BlockUse>& blocks);
 
+/// One of the outputs of an input or layer.
+struct LayerOutput {
+  std::string layer;        ///< name of the input or layer
+  std::string output = {};  ///< which of its outputs, "state_h"; "": the first
+
+  friend bool operator==(const LayerOutput&, const LayerOutput&) = default;
+};
+
+/// "encoder", "encoder/state_h"
+std::string to_string(const LayerOutput& output);
+/// "encoder, encoder/state_h"
+std::string to_string(const std::vector<LayerOutput>& outputs);
+
 /// A layer of the model, all blocks written out, in an order in which it can be built.
 struct LayerSpec {
-  ClassSpec layer;                  ///< with an empty name it ends a block, and gives its input on
-  std::string name;                 ///< unique: "dense_1", in blocks "stage_2/conv2d"
-  std::string path;                 ///< of its variables and its output; a layer that is used
-                                    ///< again has the path of its first use, all others their name
-  std::vector<std::string> inputs;  ///< names of inputs and layers
+  ClassSpec layer;   ///< with an empty name it ends a block, and gives its input on
+  std::string name;  ///< unique: "dense_1", in blocks "stage_2/conv2d"
+  std::string path;  ///< of its variables and its output; a layer that is used
+                     ///< again has the path of its first use, all others their name
+  std::vector<LayerOutput> inputs;
   std::vector<std::string> roles;   ///< what the layer calls each of them; empty: by their order
   bool trainable = true;            ///< false if it or a block around it says so
   bool rematerialize = false;       ///< the backward pass computes the layer, or block, again
@@ -107,8 +120,8 @@ struct InputSpec {
 };
 
 struct OutputSpec {
-  std::string name;   ///< as the file calls it
-  std::string layer;  ///< name of the layer (or input) whose output it is
+  std::string name;  ///< as the file calls it, '_' in the place of '/'
+  LayerOutput from;
   Location at;
 };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/join.h"
 #include "config/layer_element.h"
 
 namespace meshwork::config {
@@ -11,8 +10,6 @@ namespace {
 constexpr std::size_t kMaxLayers = 10'000;
 constexpr std::size_t kMaxLetters = 20'000'000;
 constexpr std::size_t kMaxDepth = 64;
-/// The layer that is of use though nothing takes what it gives.
-constexpr std::string_view kAddsLoss = "AddLoss";
 
 class Expansion {
  public:
@@ -22,7 +19,7 @@ class Expansion {
     LayerList list("model");
     list.parameters = text_.parameters;
     for (const InputSpec& input : model_.inputs) add_input(input, list);
-    list.last = model_.inputs.size() == 1 ? model_.inputs[0].name : "";
+    if (model_.inputs.size() == 1) list.last = {model_.inputs[0].name};
     write_out(layers, list);
     if (model_.layers.empty()) {
       fail_at(layers.at, "the model has no layers; list at least one");
@@ -65,7 +62,9 @@ class Expansion {
 
   void read_outputs(const Value* outputs, LayerList& list) {
     if (outputs == nullptr) {
-      add_output(local_name_of(list.last, list), list.last, model_.at);
+      add_output(
+          list.last.output.empty() ? local_name_of(list.last.layer, list) : to_string(list.last),
+          list.last, model_.at);
       return;
     }
     const Value names = substitute(*outputs, list.parameters);
@@ -73,17 +72,19 @@ class Expansion {
     if (words.empty()) fail_at(names.at, "outputs is empty; name a layer, or leave it out");
     for (const Value& word : words) {
       const std::string name = word.as_string("outputs");
-      const NamedLayer& layer = look_up(list, name, word.at, "outputs", "stands in the model");
-      add_output(name, layer.name, word.at);
+      add_output(name, look_up_output(list, name, word.at, "outputs", "stands in the model"),
+                 word.at);
     }
   }
 
-  void add_output(const std::string& name, const std::string& layer, const Location& at) {
+  /// The names of files and of metrics begin with that of an output: it has no '/'.
+  void add_output(std::string name, const LayerOutput& from, const Location& at) {
+    std::replace(name.begin(), name.end(), '/', '_');
     for (const OutputSpec& other : model_.outputs) {
       if (other.name == name) fail_at(at, "outputs names '{}' twice; remove one", name);
     }
-    take(layer);
-    model_.outputs.push_back({name, layer, at});
+    take(from.layer);
+    model_.outputs.push_back({name, from, at});
   }
 
   static std::string local_name_of(const std::string& name, const LayerList& list) {
@@ -170,7 +171,7 @@ class Expansion {
                  {},
                  element.layer.at});
       list.add(local_name(named.name, list), named);
-      list.last = named.name;
+      list.last = {named.name};
     }
   }
 
@@ -184,14 +185,15 @@ class Expansion {
                                        element.layer.args, element.layer.at);
     add_input(input, list);
     model_.inputs.push_back(input);
-    list.last = input.name;
+    list.last = {input.name};
   }
 
   /// Its name, if it has one, stands for its first input.
   static void leave_out(const LayerElement& element, LayerList& list) {
     list.last = element.inputs[0];
     if (element.name.is_null()) return;
-    NamedLayer named{element.inputs[0], element.layer.at, element.name.at};
+    NamedLayer named{element.inputs[0].layer, element.layer.at, element.name.at};
+    named.output = element.inputs[0].output;
     named.left_out = true;
     list.add(element.given_name(), named);
   }
@@ -238,9 +240,9 @@ class Expansion {
   }
 
   void add_layer(LayerSpec layer) {
-    for (const std::string& input : layer.inputs) take(input);
+    for (const LayerOutput& input : layer.inputs) take(input.layer);
     remember(layer.name, layer.at, layer.blocks);
-    if (layer.layer.name == kAddsLoss) take(layer.name);
+    if (layer.layer.name == kAddLoss) take(layer.name);
     model_.layers.push_back(std::move(layer));
   }
 
@@ -288,7 +290,7 @@ class Expansion {
       copy.at = named.at;
       set_arguments(copy, element.layer.args);
       add_layer(std::move(copy));
-      list.last = named.name;
+      list.last = {named.name};
     }
     list.add(local_name(named.name, list), named);
   }
@@ -319,7 +321,7 @@ class Expansion {
     check_no_recursion(block, named.at, outer);
     if (!element.roles.empty()) {
       fail_at(element.layer.at, "block '{}' takes its inputs as a list: inputs: [{}]", block.name,
-              join(element.inputs, ", "));
+              to_string(element.inputs));
     }
     if (element.inputs.size() != block.inputs.size()) {
       fail_at(named.at, "block '{}' takes {} input{}, not {}; see {}", block.name,
@@ -334,11 +336,13 @@ class Expansion {
     list.inputs = block.inputs.size();
     list.blocks = outer.blocks;
     list.blocks.insert(list.blocks.begin(), {block.name, named.at});
-    std::string output;
+    LayerOutput output;
     try {
       for (std::size_t i = 0; i < block.inputs.size(); ++i) {
         const BlockSpec::Input& input = block.inputs[i];
-        list.add(input.name, {element.inputs[i], input.at, input.at});
+        NamedLayer given{element.inputs[i].layer, input.at, input.at};
+        given.output = element.inputs[i].output;
+        list.add(input.name, given);
       }
       if (list.inputs == 1) list.last = element.inputs[0];
       write_out(block.layers, list);
@@ -356,15 +360,15 @@ class Expansion {
     end.layouts = element.layouts;
     end.blocks = list.blocks;
     add_layer(std::move(end));
-    outer.last = named.name;
+    outer.last = {named.name};
   }
 
-  std::string output_of(const BlockSpec& block, const LayerList& list) const {
+  LayerOutput output_of(const BlockSpec& block, const LayerList& list) const {
     if (!block.output.is_null()) {
       const Value word = substitute(block.output, list.parameters);
-      return look_up(list, word.as_string("output"), word.at, list.what(), "stands in it").name;
+      return look_up_output(list, word.as_string("output"), word.at, list.what(), "stands in it");
     }
-    if (list.last.empty()) {
+    if (list.last.layer.empty()) {
       fail_at(block.at, "block '{}' has no layers, and several inputs; name its output",
               block.name);
     }
@@ -380,14 +384,6 @@ class Expansion {
 };
 
 }  // namespace
-
-std::string in_blocks(const std::vector<BlockUse>& blocks) {
-  std::string text;
-  for (const BlockUse& use : blocks) {
-    text += fmt::format(" (in block '{}', used at {})", use.block, to_string(use.at));
-  }
-  return text;
-}
 
 void expand_layers(const Value& layers, const Value* outputs, const ModelText& text,
                    ModelSpec& model) {

@@ -14,13 +14,20 @@ std::string describe_element(const LayerElement& element) {
 }
 
 /// What stands before a layer that names no inputs.
-std::string last_of(const LayerList& list, const Location& at, const std::string& what) {
-  if (!list.last.empty()) return list.last;
+LayerOutput last_of(const LayerList& list, const Location& at, const std::string& what) {
+  if (!list.last.layer.empty()) return list.last;
   if (list.inputs == 0) {
     fail_at(at, "no input stands before {}; give model the key 'input', its sample shape", what);
   }
   fail_at(at, "{} is the first layer and the {} has {} inputs; say which with 'inputs'", what,
           list.what(), list.inputs);
+}
+
+std::vector<Value> words_of(const Value& value, const std::string& what) {
+  if (value.is_list() && value.list.empty()) {
+    fail_at(value.at, "{} is empty; name a layer, or leave it out", what);
+  }
+  return value.is_list() ? value.list : std::vector<Value>{value};
 }
 
 void read_inputs(const Value& inputs, const LayerList& list, LayerElement& element) {
@@ -29,13 +36,15 @@ void read_inputs(const Value& inputs, const LayerList& list, LayerElement& eleme
     element.inputs = {last_of(list, element.layer.at, what)};
     return;
   }
-  std::vector<Value> words = inputs.is_list() ? inputs.list : std::vector<Value>{inputs};
-  if (inputs.is_map()) {
-    words.clear();
+  std::vector<Value> words;
+  if (!inputs.is_map()) {
+    words = words_of(inputs, what + ": inputs");
+  } else {
     for (const Value::Entry& entry : inputs.map) {
       if (entry.value.is_null()) continue;
-      words.push_back(entry.value);
-      element.roles.push_back(entry.key);
+      const auto of_role = words_of(entry.value, what + ": " + entry.key);
+      words.insert(words.end(), of_role.begin(), of_role.end());
+      element.roles.insert(element.roles.end(), of_role.size(), entry.key);
     }
   }
   if (words.empty()) {
@@ -49,7 +58,7 @@ void read_inputs(const Value& inputs, const LayerList& list, LayerElement& eleme
               "offset}} multiplies by one and adds one",
               what, name);
     }
-    element.inputs.push_back(look_up(list, name, word.at, what, "stands before it").name);
+    element.inputs.push_back(look_up_output(list, name, word.at, what, "stands before it"));
   }
   if (element.index > 0) element.inputs[0] = list.last;
 }
@@ -113,6 +122,20 @@ const NamedLayer& look_up(const LayerList& list, const std::string& name, const 
                           std::string_view what, std::string_view where) {
   if (const NamedLayer* found = list.find(name)) return *found;
   fail_at(at, "{}: no input or layer '{}' {}{}", what, name, where, suggestion(name, list.known()));
+}
+
+LayerOutput look_up_output(const LayerList& list, const std::string& word, const Location& at,
+                           std::string_view what, std::string_view where) {
+  const std::size_t slash = word.find('/');
+  const NamedLayer& named = look_up(list, word.substr(0, slash), at, what, where);
+  if (slash == std::string::npos) return named.value();
+  const std::string output = word.substr(slash + 1);
+  if (output == "output") return named.value();
+  if (named.layer >= 0) return {named.name, output};
+  const char* const kind = named.block != nullptr ? "a block" : "an input";
+  fail_at(at, "{}: '{}' is {}, and has one output, not '{}'{}", what, word.substr(0, slash),
+          named.left_out ? "left out by 'if'" : kind, output,
+          named.block != nullptr ? fmt::format("; give the block output: <layer>/{}", output) : "");
 }
 
 Value with_arguments(const Value& element) {

@@ -20,7 +20,7 @@ struct ModelText {
 struct LayerElement {
   ClassSpec layer;  ///< without the keys below
   Value name;       ///< null: an automatic one is wanted
-  std::vector<std::string> inputs;
+  std::vector<LayerOutput> inputs;
   std::vector<std::string> roles;  ///< of `inputs: {query: a, value: b}`; else empty
   bool trainable = true;
   bool rematerialize = false;
@@ -42,6 +42,10 @@ LayerElement read_element(const Value& item, const LayerList& list, const ModelT
 /// if there is none.
 const NamedLayer& look_up(const LayerList& list, const std::string& name, const Location& at,
                           std::string_view what, std::string_view where);
+
+/// The output that a word names: "encoder", or another than the first, "encoder/state_h".
+LayerOutput look_up_output(const LayerList& list, const std::string& word, const Location& at,
+                           std::string_view what, std::string_view where);
 
 /// `use: d1` as `use: {layer: d1}`; anything else as it is.
 Value with_arguments(const Value& element);

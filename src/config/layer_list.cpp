@@ -1,5 +1,7 @@
 #include "config/layer_list.h"
 
+#include "base/join.h"
+
 namespace meshwork::config {
 namespace {
 
@@ -8,6 +10,16 @@ bool is_same(const Location& a, const Location& b) {
 }
 
 }  // namespace
+
+std::string to_string(const LayerOutput& output) {
+  return output.output.empty() ? output.layer : output.layer + "/" + output.output;
+}
+
+std::string to_string(const std::vector<LayerOutput>& outputs) {
+  std::vector<std::string> words;
+  for (const LayerOutput& output : outputs) words.push_back(to_string(output));
+  return join(words, ", ");
+}
 
 void LayerList::check(const std::string& local, const Location& at, const Location& name_at) const {
   if (local.empty()) fail_at(name_at, "a name is empty");

@@ -23,6 +23,9 @@ struct NamedLayer {
   bool left_out = false;
   bool trainable = true;
   std::string path = {};
+  std::string output = {};  ///< which output of `name` it stands for; "": the first
+
+  LayerOutput value() const { return {name, output}; }
 };
 
 /// The names in one list of layers, that of the model or of a block, while it is written out.
@@ -47,7 +50,7 @@ class LayerList {
 
   std::string prefix;       ///< of names: "stage_2/"
   std::string path_prefix;  ///< of paths
-  std::string last;         ///< name of what a layer without `inputs` takes; "" if that is open
+  LayerOutput last;         ///< what a layer without `inputs` takes; "" if that is open
   std::size_t inputs = 0;   ///< how many the list begins with
   bool trainable = true;
   Parameters parameters;

@@ -22,7 +22,7 @@ std::vector<SummaryRow> layers_of(const config::ModelSpec& model) {
   }
   for (const config::LayerSpec& spec : model.layers) {
     std::vector<std::string> inputs;
-    for (const std::string& input : spec.inputs) inputs.push_back(givers.at(input));
+    for (const config::LayerOutput& input : spec.inputs) inputs.push_back(givers.at(input.layer));
     if (spec.layer.name.empty()) {
       givers[spec.name] = inputs.front();
       continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "optim/optimizer.h"
 #include "train/callbacks/callback.h"
 
@@ -38,7 +39,7 @@ std::vector<OutputRow> output_rows(const CompileTrace& trace, const Mesh& mesh) 
   for (const NamedValue& output : graph.layer_outputs) {
     const bool known = std::any_of(rows.begin(), rows.end(),
                                    [&](const OutputRow& row) { return row.path == output.name; });
-    if (known || !output.name.ends_with("/output")) continue;
+    if (known || output.name == names::kPrediction) continue;
     OutputRow& row = rows.emplace_back();
     row.path = output.name;
     row.shape = graph.type(output.value).shape;

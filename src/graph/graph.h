@@ -80,6 +80,7 @@ struct NamedValue {
   ValueId value = kNoValue;
   bool whole = false;       ///< of an output: every device has all of it
   bool activation = false;  ///< of a layer that is, or ends with, an activation function
+  bool of_masked = false;   ///< of a layer whose first input has a mask
 };
 
 /// `after` may run only when `before` has, though it does not read it.

@@ -153,10 +153,11 @@ Json inner_layer(const config::Value& value, const HandedOn& given) {
                    std::move(arguments));
 }
 
-/// What stands for the output of one use of a layer.
+/// What stands for an output of one use of a layer.
 struct Giver {
   std::string layer;
   int use = 0;
+  int index = 0;  ///< among the outputs
   Shape shape;
 };
 
@@ -164,22 +165,23 @@ struct Giver {
 class Layers {
  public:
   Layers(const config::Config& config, const Graph& graph)
-      : config_(config), freeze_(config.model.freeze) {
+      : config_(config), graph_(graph), freeze_(config.model.freeze) {
     for (const Variable& variable : graph.variables) {
       with_variables_.insert(layer_path(graph, variable));
       check_freeze(graph, variable);
     }
-    const std::size_t inputs = config.model.inputs.size();
+    auto output = graph.layer_outputs.begin() + std::ssize(config.model.inputs);
     for (const config::InputSpec& input : config.model.inputs) add_input(input);
-    for (std::size_t i = 0; i < config.model.layers.size(); ++i) {
-      const config::LayerSpec& spec = config.model.layers[i];
-      const NamedValue& output = graph.layer_outputs.at(inputs + i);
-      MW_CHECK(output.name == spec.path + "/output", "{}", output.name);
+    for (const config::LayerSpec& spec : config.model.layers) {
+      MW_CHECK(output->name == spec.path + "/output", "{}", output->name);
       if (spec.layer.name.empty()) {
-        givers_[spec.name] = givers_.at(spec.inputs[0]);
-      } else {
-        add_use(spec, graph.type(output.value).shape);
+        givers_[spec.name] = giver(spec.inputs[0]);
+        ++output;
+        continue;
       }
+      const auto further = further_outputs(graph, spec.path);
+      add_use(spec, *output, further);
+      output += 1 + std::ssize(further);
     }
   }
 
@@ -190,15 +192,12 @@ class Layers {
   }
 
   /// The layer whose output `name` stands for.
-  const std::string& layer_of(const std::string& name) const { return givers_.at(name).layer; }
+  const std::string& layer_of(const config::LayerOutput& name) const { return giver(name).layer; }
 
   /// `input_layers` and `output_layers`: one, or a list of several.
-  Json places(const std::vector<std::string>& names) const {
+  Json places(const std::vector<config::LayerOutput>& names) const {
     Json places = Json::array();
-    for (const std::string& name : names) {
-      const Giver& giver = givers_.at(name);
-      places.push_back({giver.layer, giver.use, 0});
-    }
+    for (const config::LayerOutput& name : names) places.push_back(history_of(giver(name)));
     return places.size() == 1 ? places[0] : places;
   }
 
@@ -210,7 +209,7 @@ class Layers {
         {{"batch_shape", shape_of(shape)},
          {"dtype", to_string(input.dtype)},
          {"name", input.name}});
-    givers_[input.name] = {input.name, 0, shape};
+    givers_[input.name] = {.layer = input.name, .shape = shape};
   }
 
   void add(const std::string& name, const config::Location& at, std::string_view module,
@@ -225,7 +224,8 @@ class Layers {
     order_.push_back(name);
   }
 
-  void add_use(const config::LayerSpec& spec, const Shape& shape) {
+  void add_use(const config::LayerSpec& spec, const NamedValue& output,
+               const std::vector<NamedValue>& further) {
     const std::string name = flat_name(spec.path);
     const LayerDef& def = config::look_up(layer_registry(), spec.layer, "layer");
     if (def.module.empty()) {
@@ -238,21 +238,52 @@ class Layers {
       add(name, spec.at, def.module, is_renamed ? def.exported_as : def.names.front(),
           arguments_with_name(spec, name));
     }
+    check_states(spec, def, output);
+    layers_[name]["inbound_nodes"].push_back(call_of(spec, def));
+    givers_[spec.name] = {name, use, 0, graph_.type(output.value).shape};
+    for (std::size_t i = 0; i < further.size(); ++i) {
+      givers_[spec.name + "/" + further[i].name] = {name, use, static_cast<int>(i) + 1,
+                                                    graph_.type(further[i].value).shape};
+    }
+  }
+
+  /// What one use of a layer takes.
+  Json call_of(const config::LayerSpec& spec, const LayerDef& def) const {
     Json taken = Json::array();
-    for (const std::string& input : spec.inputs) taken.push_back(tensor_of(givers_.at(input)));
+    for (const config::LayerOutput& input : spec.inputs) taken.push_back(tensor_of(giver(input)));
     Json args = Json::array(), arguments = call_arguments(spec);
     const bool takes_list = def.max_inputs > 1 && def.call_inputs.empty();
     if (def.call_inputs.empty()) args.push_back(takes_list ? taken : taken[0]);
-    for (std::size_t i = 0; i < def.call_inputs.size() && i < taken.size(); ++i) {
-      const std::string role = spec.roles.empty() ? std::string(def.call_inputs[i]) : spec.roles[i];
+    for (std::size_t i = 0; i < taken.size() && !def.call_inputs.empty(); ++i) {
+      const std::size_t place = std::min(i, def.call_inputs.size() - 1);
+      const std::string role =
+          spec.roles.empty() ? std::string(def.call_inputs[place]) : spec.roles[i];
       if (role == "segments") {
         config::fail_at(spec.at, "a .keras file has no word for segments; {}", kKerasRemedy);
       }
-      const bool is_first = role == def.call_inputs.front();
-      is_first ? args.push_back(taken[i]) : void(arguments[role] = taken[i]);
+      if (role == def.call_inputs.front()) {
+        args.push_back(taken[i]);
+      } else if (def.ends_with_list && role == def.call_inputs.back()) {
+        arguments[role].push_back(taken[i]);
+      } else {
+        arguments[role] = taken[i];
+      }
     }
-    layers_[name]["inbound_nodes"].push_back({{"args", args}, {"kwargs", arguments}});
-    givers_[spec.name] = {name, use, shape};
+    return {{"args", args}, {"kwargs", arguments}};
+  }
+
+  /// Keras gives a layer the mask of its input only where that is all that it takes.
+  static void check_states(const config::LayerSpec& spec, const LayerDef& def,
+                           const NamedValue& output) {
+    if (!def.ends_with_list || spec.inputs.size() == 1 || !output.of_masked) return;
+    config::fail_at(spec.at,
+                    "'{}' takes a sequence with a mask and an initial_state; what a .keras file "
+                    "says of them Keras would read without the mask; {}",
+                    spec.path, kKerasRemedy);
+  }
+
+  const Giver& giver(const config::LayerOutput& output) const {
+    return givers_.at(to_string(output));
   }
 
   Json arguments_with_name(const config::LayerSpec& spec, const std::string& name) const {
@@ -286,8 +317,10 @@ class Layers {
             {"config",
              {{"shape", shape_of(giver.shape)},
               {"dtype", "float32"},
-              {"keras_history", {giver.layer, giver.use, 0}}}}};
+              {"keras_history", history_of(giver)}}}};
   }
+
+  static Json history_of(const Giver& giver) { return {giver.layer, giver.use, giver.index}; }
 
   void check_freeze(const Graph& graph, const Variable& variable) const {
     if (!freeze_.freezes_variable(variable.path)) return;
@@ -297,21 +330,22 @@ class Layers {
   }
 
   const config::Config& config_;
+  const Graph& graph_;
   FreezeRules freeze_;
   std::set<std::string> with_variables_;  ///< paths of layers
   std::map<std::string, Json> layers_;    ///< by their names in Keras
   std::vector<std::string> order_;
-  std::map<std::string, int> uses_;  ///< of a path
-  std::map<std::string, Giver> givers_;
+  std::map<std::string, int> uses_;      ///< of a path
+  std::map<std::string, Giver> givers_;  ///< by what a file calls an output
 };
 
 }  // namespace
 
 std::string keras_config(const config::Config& config, const Graph& graph) {
   const Layers layers(config, graph);
-  std::vector<std::string> inputs, outputs;
-  for (const config::InputSpec& input : config.model.inputs) inputs.push_back(input.name);
-  for (const config::OutputSpec& output : config.model.outputs) outputs.push_back(output.layer);
+  std::vector<config::LayerOutput> inputs, outputs;
+  for (const config::InputSpec& input : config.model.inputs) inputs.push_back({input.name});
+  for (const config::OutputSpec& output : config.model.outputs) outputs.push_back(output.from);
   Json model = object_of("keras.src.models.functional", "Functional",
                          {{"name", "functional"},
                           {"trainable", true},
@@ -321,7 +355,7 @@ std::string keras_config(const config::Config& config, const Graph& graph) {
   model["registered_name"] = "Functional";
   if (config.compile) {
     std::vector<std::string> names;
-    for (const std::string& output : outputs) names.push_back(layers.layer_of(output));
+    for (const config::LayerOutput& output : outputs) names.push_back(layers.layer_of(output));
     model["compile_config"] = keras_compile_config(config, names);
   }
   return model.dump();

@@ -26,6 +26,7 @@ struct Use {
   std::string output;               ///< of a block: a name in it
   const LayerDef* def = nullptr;    ///< of a layer
   config::Value args = {};          ///< of a layer
+  bool gives_several = false;       ///< outputs
 };
 
 /// A use of a layer, its inputs still to be added.
@@ -63,6 +64,7 @@ bool is_chain(const std::vector<Use>& uses, const std::string& output) {
   for (std::size_t i = 0; i < uses.size(); ++i) {
     if (!paths.insert(uses[i].path).second || uses[i].inputs.size() != 1) return false;
     if (uses[i].def != nullptr && is_operation(*uses[i].def)) return false;
+    if (uses[i].gives_several) return false;
     if (i > 0 && uses[i].inputs[0] != uses[i - 1].name) return false;
   }
   return true;
@@ -71,8 +73,8 @@ bool is_chain(const std::vector<Use>& uses, const std::string& output) {
 /// Puts a list of layers, written out, back into blocks.
 class Reading {
  public:
-  Reading(const std::vector<config::LayerSpec>& layers, Blocks blocks)
-      : layers_(layers), blocks_(blocks) {}
+  Reading(const std::vector<config::LayerSpec>& layers, const Graph& graph, Blocks blocks)
+      : layers_(layers), graph_(graph), blocks_(blocks) {}
 
   std::vector<Use> read() { return read_list(0); }
 
@@ -100,11 +102,14 @@ class Reading {
       }
       ++at_;
       if (ends_block) {
-        given_on_[spec.name] = resolve(spec.inputs[0]);
+        given_on_[spec.name] = resolve(spec.inputs[0].layer);
         continue;
       }
       Use use = use_of(spec);
-      for (const std::string& input : spec.inputs) use.inputs.push_back(resolve(input));
+      for (const config::LayerOutput& input : spec.inputs) {
+        use.inputs.push_back(resolve(input.layer));
+      }
+      use.gives_several = !further_outputs(graph_, spec.path).empty();
       uses.push_back(std::move(use));
     }
     return uses;
@@ -116,7 +121,7 @@ class Reading {
     const config::LayerSpec& end = layers_.at(at_++);
     block.name = end.name;
     block.path = end.path;
-    block.output = end.inputs[0];
+    block.output = end.inputs[0].layer;
     block.inputs = inputs_of(block);
     const bool is_sequential = blocks_ == Blocks::kSequentialIfChain && block.inputs.size() == 1 &&
                                is_chain(block.uses, block.output);
@@ -125,6 +130,7 @@ class Reading {
   }
 
   const std::vector<config::LayerSpec>& layers_;
+  const Graph& graph_;
   Blocks blocks_;
   std::size_t at_ = 0;
   std::map<std::string, std::string> given_on_;
@@ -247,11 +253,11 @@ KerasModel make_keras_model(const config::Config& config, const Graph& graph, Bl
     variables[layer_path(graph, variable)].push_back(variable.path);
     if (variable.trainable) trained.insert(variable.path);
   }
-  Reading reading(config.model.layers, blocks);
+  Reading reading(config.model.layers, graph, blocks);
   const std::vector<Use> uses = reading.read();
   std::vector<std::string> outputs;
   for (const config::OutputSpec& output : config.model.outputs) {
-    outputs.push_back(reading.resolve(output.layer));
+    outputs.push_back(reading.resolve(output.from.layer));
   }
   KerasModel result;
   const bool is_sequential =
@@ -279,6 +285,19 @@ Graph predicting_program(const config::Config& config) {
 
 std::string layer_path(const Graph& graph, const Variable& variable) {
   return graph.node(variable.value).path;
+}
+
+std::vector<NamedValue> further_outputs(const Graph& graph, const std::string& path) {
+  const std::string prefix = path + "/";
+  std::vector<NamedValue> outputs;
+  for (const NamedValue& value : graph.layer_outputs) {
+    if (!value.name.starts_with(prefix)) continue;
+    const std::string name = value.name.substr(prefix.size());
+    const auto is_same = [&](const NamedValue& other) { return other.name == name; };
+    if (name == "output" || name.find('/') != std::string::npos) continue;
+    if (std::ranges::none_of(outputs, is_same)) outputs.push_back({name, value.value});
+  }
+  return outputs;
 }
 
 std::vector<GlobalTensor> model_weights(const Graph& graph) {

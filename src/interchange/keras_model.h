@@ -15,6 +15,9 @@ Graph predicting_program(const config::Config& config);
 /// The path of the layer that a variable belongs to.
 std::string layer_path(const Graph& graph, const Variable& variable);
 
+/// What the layer of this path gives beside its output, in Keras's order, by name: "state_h".
+std::vector<NamedValue> further_outputs(const Graph& graph, const std::string& path);
+
 /// The weights of the model of a predicting program.
 std::vector<GlobalTensor> model_weights(const Graph& graph);
 

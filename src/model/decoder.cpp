@@ -134,7 +134,7 @@ DecoderFacts read_facts(const config::Config& config) {
     config::fail_at(config.model.outputs[0].at,
                     "to generate, a model gives logits [{}, vocabulary], a line for each token; "
                     "'{}' gives {}",
-                    context, config.model.outputs[0].layer,
+                    context, to_string(config.model.outputs[0].from),
                     to_string(Shape(shape.begin() + 1, shape.end())));
   }
   return {.context = context,

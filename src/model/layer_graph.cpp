@@ -15,6 +15,11 @@ namespace {
 
 using layers::Masked;
 
+std::string name_of(const config::LayerSpec& spec) {
+  if (spec.layer.name.empty()) return fmt::format("block '{}'", spec.path);
+  return fmt::format("layer '{}' ({})", spec.path, spec.layer.name);
+}
+
 void check_count(const config::LayerSpec& spec, const LayerDef& def, const std::string& what,
                  std::size_t count) {
   if (count < def.min_inputs) {
@@ -50,6 +55,7 @@ void check_layouts(const config::LayerSpec& spec, Scope& scope, const std::strin
     if (path.starts_with(prefix)) known.push_back(path.substr(prefix.size()));
   }
   known.push_back("output");
+  for (const NamedValue& output : scope.further_outputs()) known.push_back(output.name);
   for (const config::LayoutRule& rule : spec.layouts) {
     if (std::find(known.begin(), known.end(), rule.pattern) != known.end()) continue;
     if (scope.absent().contains(prefix + rule.pattern)) continue;
@@ -72,17 +78,22 @@ std::vector<Masked> in_order(const config::LayerSpec& spec, const LayerDef& def,
   const std::vector<std::string> known(def.call_inputs.begin(), def.call_inputs.end());
   if (known.empty()) {
     fail_at(spec.at, "{} has no names for its inputs; give them as a list: inputs: [{}]", what,
-            join(spec.inputs, ", "));
+            to_string(spec.inputs));
   }
   std::vector<Masked> ordered;
+  std::size_t listed = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const auto role = std::find(known.begin(), known.end(), spec.roles[i]);
     if (role == known.end()) {
       fail_at(spec.at, "{} takes no input '{}'{}", what, spec.roles[i],
               suggestion(spec.roles[i], known));
     }
-    const auto place = static_cast<std::size_t>(role - known.begin());
+    auto place = static_cast<std::size_t>(role - known.begin());
+    if (def.ends_with_list && place == known.size() - 1) place += listed++;
     if (place >= ordered.size()) ordered.resize(place + 1);
+    if (ordered[place].value != kNoValue) {
+      fail_at(spec.at, "{} takes one '{}', not a list", what, spec.roles[i]);
+    }
     ordered[place] = inputs[i];
   }
   for (std::size_t i = 0; i < def.min_inputs; ++i) {
@@ -91,6 +102,14 @@ std::vector<Masked> in_order(const config::LayerSpec& spec, const LayerDef& def,
   }
   return ordered;
 }
+
+/// What an input or layer gives, and what errors call it.
+struct Given {
+  Masked first;
+  std::vector<NamedValue> further = {};
+  bool of_masked = false;
+  std::string path = {}, what = {};
+};
 
 /// The variables from `first` on, of one layer, in the order of its parts.
 void order_by_parts(Graph& graph, std::size_t first, const LayerDef& def, const std::string& path) {
@@ -123,31 +142,61 @@ class Layers {
   Layers(const Layers&) = delete;
   Layers& operator=(const Layers&) = delete;
 
-  void add_input(const ModelInput& input) { values_[input.name] = {input.value}; }
+  void add_input(const ModelInput& input) { given_[input.name] = {{input.value}}; }
 
   void add(const config::LayerSpec& spec) {
-    std::vector<Masked> inputs;
-    for (const std::string& name : spec.inputs) inputs.push_back(values_.at(name));
-    Masked output = inputs[0];
+    Given given{.first = {}, .path = spec.path, .what = name_of(spec)};
     try {
-      if (!spec.layer.name.empty()) output = build(spec, inputs);
+      std::vector<Masked> inputs;
+      for (const config::LayerOutput& input : spec.inputs) {
+        inputs.push_back(value(input, spec.at, given.what));
+      }
+      given.first = inputs[0];
+      if (!spec.layer.name.empty()) {
+        given.first = build(spec, inputs);
+        given.of_masked = scope_.mask(0) != kNoValue;
+        given.further = scope_.further_outputs();
+      }
     } catch (const Error& error) {
       throw Error(error.code(), with_place(spec, error.what()) + config::in_blocks(spec.blocks));
     }
-    values_[spec.name] = output;
-    scope_.builder().graph().layer_outputs.push_back(
-        {.name = spec.path + "/output", .value = output.value, .activation = ends_active(spec)});
+    auto& outputs = scope_.builder().graph().layer_outputs;
+    outputs.push_back({.name = spec.path + "/output",
+                       .value = given.first.value,
+                       .activation = ends_active(spec),
+                       .of_masked = given.of_masked});
+    for (const NamedValue& output : given.further) {
+      outputs.push_back({spec.path + "/" + output.name, output.value});
+    }
+    given_[spec.name] = std::move(given);
   }
 
-  const Masked& value(const std::string& name) const { return values_.at(name); }
+  /// An Error that begins with `at` and `what` where the layer has no such output.
+  Masked value(const config::LayerOutput& name, const config::Location& at,
+               std::string_view what) const {
+    const Given& given = given_.at(name.layer);
+    if (name.output.empty()) return given.first;
+    std::vector<std::string> known{"output"};
+    for (const NamedValue& output : given.further) {
+      if (output.name == name.output) return {output.value};
+      known.push_back(output.name);
+    }
+    const auto absent = scope_.absent().find(given.path + "/" + name.output);
+    if (absent != scope_.absent().end()) {
+      fail_at(at, "{}: {} has no output '{}', which '{}' leaves out; known: '{}'", what, given.what,
+              name.output, absent->second, join(known, "', '"));
+    }
+    fail_at(at, "{}: {} has no output '{}'{}", what, given.what, name.output,
+            suggestion(name.output, known));
+  }
+
   const FreezeRules& freeze() const { return freeze_; }
 
  private:
   Masked build(const config::LayerSpec& spec, std::span<const Masked> named) {
     layers::refuse_known_layer(spec.layer);
     const LayerDef& def = config::look_up(layer_registry(), spec.layer, "layer");
-    config::Reader args(spec.layer.args,
-                        fmt::format("layer '{}' ({})", spec.path, spec.layer.name));
+    config::Reader args(spec.layer.args, name_of(spec));
     const config::Value* const of_output = args.find(kActivityRegularizer);
     LayerFacts facts{.at = spec.at,
                      .trainable = spec.trainable && !freeze_.freezes_layer(spec.path),
@@ -203,8 +252,8 @@ class Layers {
   config::Precision precision_;
   FreezeRules freeze_;
   std::vector<std::string>* notes_;
-  std::map<std::string, Masked> values_;
-  std::map<std::string, int> uses_;  ///< of a path, so far
+  std::map<std::string, Given> given_;  ///< by name
+  std::map<std::string, int> uses_;     ///< of a path, so far
 };
 
 }  // namespace
@@ -219,7 +268,7 @@ std::vector<Prediction> add_layers(Scope& scope, const config::ModelSpec& model,
   layers.freeze().check_all_hit(model, scope.builder().graph());
   std::vector<Prediction> outputs;
   for (const config::OutputSpec& output : model.outputs) {
-    const Masked& value = layers.value(output.layer);
+    const Masked value = layers.value(output.from, output.at, "outputs");
     outputs.push_back({scope.cast(value.value, DType::kFloat32), value.mask});
   }
   return outputs;

@@ -115,6 +115,14 @@ ValueId Scope::optional_variable(bool present, const std::string& why, const std
   return kNoValue;
 }
 
+void Scope::add_output(const std::string& name, ValueId value, const std::string& why) {
+  if (value == kNoValue) {
+    absent_.emplace(path_of(name), why);
+  } else {
+    further_outputs_.push_back({name, cast(value, output_dtype())});
+  }
+}
+
 ValueId Scope::non_trainable(const std::string& name, const Shape& shape,
                              const Initializer& initializer) {
   const ValueId variable = make(name, shape, initializer, false);
@@ -210,7 +218,8 @@ PartScope::PartScope(Scope& scope, std::string_view name, LayerFacts layer)
       part_(scope.part_),
       layer_(scope.layer_),
       output_mask_(scope.output_mask_),
-      output_dtype_(scope.output_dtype_) {
+      output_dtype_(scope.output_dtype_),
+      further_outputs_(scope.further_outputs_) {
   scope_.part_ += fmt::format("{}/", name);
   const std::set<std::string> used = scope_.used_;
   scope_.enter_layer(std::move(layer));
@@ -222,6 +231,7 @@ PartScope::~PartScope() {
   scope_.layer_ = std::move(layer_);
   scope_.output_mask_ = output_mask_;
   scope_.output_dtype_ = output_dtype_;
+  scope_.further_outputs_ = std::move(further_outputs_);
 }
 
 }  // namespace meshwork

@@ -64,6 +64,7 @@ class Scope {
     used_.clear();
     output_mask_.reset();
     output_dtype_.reset();
+    further_outputs_.clear();
   }
 
   /// Of the layer's regularizers and constraints, those for whose variables it has asked:
@@ -84,6 +85,11 @@ class Scope {
   /// Gives the output of the layer a mask of its own; kNoValue: none, for all that it has counts.
   void set_mask(ValueId mask) { output_mask_ = mask; }
   const std::optional<ValueId>& output_mask() const { return output_mask_; }
+
+  /// What the layer gives beside its output, in Keras's order: `<path>/<name>`, without a mask.
+  /// kNoValue: it has none, for `why` leaves it out, "return_state: false".
+  void add_output(const std::string& name, ValueId value, const std::string& why);
+  const std::vector<NamedValue>& further_outputs() const { return further_outputs_; }
 
   /// The dtype in which the layer gives its output: its own, unless set.
   DType output_dtype() const { return output_dtype_.value_or(layer_.dtype); }
@@ -111,7 +117,8 @@ class Scope {
   ValueId optional_variable(bool present, const std::string& why, const std::string& name,
                             const Shape& shape, const Initializer& initializer);
 
-  /// Paths of the variables that layers would have under other arguments, and what leaves them out.
+  /// Paths of the variables and further outputs that layers would have under other arguments, and
+  /// what leaves them out.
   const std::map<std::string, std::string>& absent() const { return absent_; }
 
   /// variable() for state that the optimizer leaves alone, such as moving_mean, always float32.
@@ -183,6 +190,7 @@ class Scope {
   std::vector<Recurrence> recurrences_;
   std::optional<ValueId> output_mask_;
   std::optional<DType> output_dtype_;
+  std::vector<NamedValue> further_outputs_;
   std::map<std::pair<ValueId, DType>, ValueId> casts_;
   std::map<std::string, ValueId> variables_;  ///< by path
   std::map<std::string, std::string> absent_;
@@ -208,6 +216,7 @@ class PartScope {
   LayerFacts layer_;
   std::optional<ValueId> output_mask_;
   std::optional<DType> output_dtype_;
+  std::vector<NamedValue> further_outputs_;
 };
 
 }  // namespace meshwork

@@ -16,7 +16,7 @@ Names lines(const ModelSpec& model) {
   Names result;
   for (const LayerSpec& layer : model.layers) {
     const std::string what = layer.layer.name.empty() ? "end" : layer.layer.name;
-    result.push_back(fmt::format("{}({}) {}", layer.name, fmt::join(layer.inputs, ", "), what));
+    result.push_back(fmt::format("{}({}) {}", layer.name, to_string(layer.inputs), what));
   }
   return result;
 }
@@ -275,7 +275,7 @@ model:
           "ReLU: {name: head, if: false}]}")
           .model;
   CHECK(aliased.outputs[0].name == "head");
-  CHECK(aliased.outputs[0].layer == "a");
+  CHECK(aliased.outputs[0].from == LayerOutput{"a"});
 }
 
 TEST_CASE("errors in blocks name the place in the block and that of its use") {

@@ -377,7 +377,7 @@ TEST_CASE("errors of layers") {
        "c.yaml:4:29: Add: no input or layer '1.0' stands before it; it is a number: Rescaling: "
        "{scale, offset} multiplies by one and adds one"},
       {"- Add: {inputs: []}", "c.yaml:4:21: Add: inputs is empty; name a layer, or leave it out"},
-      {"- Add: {inputs: {a: [b]}}", "c.yaml:4:25: inputs must be a word, not a list"},
+      {"- Add: {inputs: {a: [[b]]}}", "c.yaml:4:26: inputs must be a word, not a list"},
       {"- Add: {inputs: {a: b}}",
        "c.yaml:4:25: Add: no input or layer 'b' stands before it; known: 'input'"},
   });

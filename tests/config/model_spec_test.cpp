@@ -29,7 +29,7 @@ model:
   CHECK(model.layers[0].name == "flatten");
   CHECK(model.layers[1].name == "flatten_1");
   CHECK(model.layers[2].name == "d1");
-  CHECK(model.layers[2].inputs == Names{"flatten_1"});
+  CHECK(to_string(model.layers[2].inputs) == "flatten_1");
   CHECK(model.layers[2].layer.args.keys() == Names{"units"});
   CHECK(to_string(model.layers[2].at) == "c.yaml:7:7");
   CHECK(model.layers[3].name == "1");
@@ -54,11 +54,29 @@ model:
   REQUIRE(model.inputs.size() == 2);
   CHECK(model.inputs[1].name == "right");
   CHECK(model.inputs[1].shape == Shape{5});
-  CHECK(model.layers[0].inputs == Names{"left"});
-  CHECK(model.layers[1].inputs == Names{"right"});
-  CHECK(model.layers[2].inputs == Names{"a", "b"});
+  CHECK(to_string(model.layers[0].inputs) == "left");
+  CHECK(to_string(model.layers[1].inputs) == "right");
+  CHECK(to_string(model.layers[2].inputs) == "a, b");
   CHECK(model.layers[2].layer.args.keys().empty());
-  CHECK(model.layers[3].inputs == Names{"add"});
+  CHECK(to_string(model.layers[3].inputs) == "add");
+}
+
+TEST_CASE("a layer names one of several outputs of another") {
+  const ModelSpec model = parse(R"(
+model:
+  input: [5, 3]
+  layers:
+    - LSTM: {name: read, units: 2, return_state: true}
+    - Dense: {name: "a.b", units: 2, inputs: read/output}
+    - LSTM: {units: 2, inputs: {sequences: input, initial_state: [read/state_h, a.b]}}
+  outputs: [lstm, read/state_c]
+)")
+                              .model;
+  CHECK(to_string(model.layers[1].inputs) == "read");
+  CHECK(to_string(model.layers[2].inputs) == "input, read/state_h, a.b");
+  CHECK(model.layers[2].roles == Names{"sequences", "initial_state", "initial_state"});
+  CHECK(model.outputs[1].name == "read_state_c");
+  CHECK(model.outputs[1].from == LayerOutput{"read", "state_c"});
 }
 
 TEST_CASE("an input as Keras's get_config() says it") {
@@ -89,7 +107,7 @@ model:
   REQUIRE(model.inputs.size() == 2);
   CHECK(model.inputs[0].name == "left");
   REQUIRE(model.layers.size() == 4);
-  CHECK(model.layers[0].inputs == Names{"left"});
-  CHECK(model.layers[1].inputs == Names{"a"});
-  CHECK(model.layers[2].inputs == Names{"right"});
+  CHECK(to_string(model.layers[0].inputs) == "left");
+  CHECK(to_string(model.layers[1].inputs) == "a");
+  CHECK(to_string(model.layers[2].inputs) == "right");
 }

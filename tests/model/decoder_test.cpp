@@ -135,6 +135,9 @@ TEST_CASE("recurrent layers decode where they go forwards and give all steps") {
   CHECK(error("GRU: {name: r, units: 4, return_sequences: true, go_backwards: true}") ==
         "2: c.yaml:5:12: layer 'r' (GRU): to generate, tokens may not see those behind them, as "
         "go_backwards has");
+  CHECK(error("GRU: {name: r, units: 4, return_sequences: true, return_state: true}")
+            .find("states go from token to token within the layer; leave return_state out") !=
+        std::string::npos);
   CHECK(error("Bidirectional: {name: r, layer: {GRU: {units: 4, return_sequences: true}}}") ==
         "2: c.yaml:5:22: layer 'r' (Bidirectional): to generate, tokens may not see those behind "
         "them; take the layer without the wrapper");

@@ -165,12 +165,8 @@ TEST_CASE("regularizers, constraints and trainable of a cell, and of a wrapped o
 TEST_CASE("recurrent layers refuse what they do not do, and say what does") {
   const std::string at = "c.yaml:3:18: layer 'lstm' (LSTM)";
   CHECK(error_of_layers("LSTM: {units: 3, stateful: true}") ==
-        at +
-            ": 'stateful' is not supported; each batch begins from zeros, so give the layer longer "
-            "sequences");
-  CHECK(error_of_layers("LSTM: {units: 3, return_state: true}") ==
-        at + ": 'return_state' is not supported, for a layer has one output; take the last step of "
-             "return_sequences: true");
+        at + ": 'stateful' is not supported; no batch begins where the one before ended, so give "
+             "the layer longer sequences");
   CHECK(
       error_of_layers("LSTM: {units: 3}", "[5]") ==
       at + " needs samples [steps, features], not [5]; put a Reshape before it, or an Embedding of "
@@ -191,7 +187,7 @@ TEST_CASE("wrappers refuse layers that they cannot be around") {
             .ends_with("layer 'bidirectional' (Bidirectional): 'Dense' is no recurrent layer; give "
                        "it LSTM, GRU or SimpleRNN"));
   CHECK(error_of_layers("Bidirectional: {layer: {GRU: {units: 3}}, merge_mode: null}")
-            .ends_with("merge_mode: null gives two outputs, and a layer has one; take two layers, "
+            .ends_with("merge_mode: null, which joins nothing, is not supported; take two layers, "
                        "the second with go_backwards: true"));
   CHECK(error_of_layers("Bidirectional: {layer: {GRU: {units: 3, go_backwards: true}}}")
             .ends_with("layer has to go forwards; leave go_backwards out"));

@@ -120,7 +120,8 @@ Training train(const std::string& name, Backend& backend) {
     if (!npz_names(npz, field).empty()) data[field] = read_npz(npz, field);
   }
   signature.inputs = {field_of("x", data.at("x"))};
-  signature.label = field_of("y", data.at("y"));
+  if (!config.compile->loss) data.erase("y");  // the model adds its own, and reads no labels
+  if (data.contains("y")) signature.label = field_of("y", data.at("y"));
   if (data.contains("sample_weight")) {
     signature.sample_weight = field_of("sample_weight", data.at("sample_weight"));
   }

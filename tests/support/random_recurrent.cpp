@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/join.h"
 #include "support/dice.h"
 #include "support/random_model.h"
 
@@ -25,8 +26,9 @@ class Recurrent {
     const std::string kind = dice_.one_of(std::vector<std::string>{"LSTM", "GRU", "SimpleRNN"});
     const std::string cell = kind == "LSTM" ? "lstm" : kind == "GRU" ? "gru" : "simple_rnn";
     const std::string name = fmt::format("r{}", count_++);
-    std::string arguments = fmt::format("units: {}, return_sequences: {}, use_bias: {}",
-                                        dice_.between(1, 7), gives_all, dice_.chance(80));
+    const int units = dice_.chance(50) ? 4 : dice_.between(1, 7);
+    std::string arguments = fmt::format("units: {}, return_sequences: {}, use_bias: {}", units,
+                                        gives_all, dice_.chance(80));
     if (dice_.chance(30)) arguments += ", dropout: 0.3";
     if (dice_.chance(30)) arguments += ", recurrent_dropout: 0.3";
     if (dice_.chance(20)) arguments += ", zero_output_for_mask: true";
@@ -34,6 +36,7 @@ class Recurrent {
     if (dice_.chance(35)) {
       const std::string merge =
           dice_.one_of(std::vector<std::string>{"concat", "sum", "mul", "ave"});
+      states_.clear();
       text += fmt::format(
           "    - Bidirectional: {{name: {}, merge_mode: {}, layer: {{{}: {{name: in, {}}}}}}}\n",
           name, merge, kind, arguments);
@@ -41,10 +44,15 @@ class Recurrent {
       kernels(fmt::format("{}/backward_in/{}_cell", name, cell));
     } else {
       if (dice_.chance(25)) arguments += ", go_backwards: true";
+      arguments += ", return_state: true";
+      if (dice_.chance(60)) arguments += from_states(kind, units);
+      states_ = {{name + "/state_h", units}};
+      if (kind == "LSTM") states_.push_back({name + "/state_c", units});
       text += fmt::format("    - {}: {{name: {}, {}}}\n", kind, name, arguments);
       kernels(fmt::format("{}/{}_cell", name, cell));
     }
     rule(name + "/output", gives_all ? 3 : 2, 25);
+    last_ = name;
   }
 
   void head(int classes) {
@@ -55,6 +63,21 @@ class Recurrent {
   std::string text, rules;
 
  private:
+  /// What begins with the states of the layer before, as wide as its own.
+  std::string from_states(const std::string& kind, int units) {
+    std::vector<std::string> given;
+    for (const auto& [state, width] : states_) {
+      if (width == units) given.push_back(state);
+    }
+    const std::size_t count = kind == "LSTM" ? 2 : 1;
+    if (given.empty()) return "";
+    given.resize(count, given.front());
+    for (std::size_t s = 0; s < count; ++s) {
+      if (s == 0 || given[s] != given[0]) rule(given[s], 2, 25);
+    }
+    return fmt::format(", inputs: [{}, {}]", last_, join(given, ", "));
+  }
+
   void kernels(const std::string& cell) {
     rule(cell + "/kernel", 2, 60);
     rule(cell + "/recurrent_kernel", 2, 70);
@@ -68,6 +91,8 @@ class Recurrent {
   Dice& dice_;
   const MeshShape& mesh_;
   int count_ = 0;
+  std::string last_ = "tokens";                      ///< the layer that stands before
+  std::vector<std::pair<std::string, int>> states_;  ///< of it, with their widths
 };
 
 }  // namespace

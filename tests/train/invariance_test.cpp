@@ -218,6 +218,52 @@ model:
   }
 }
 
+TEST_CASE("states are handed on alike on any mesh, however they and the kernels are cut") {
+  const std::string text = R"(
+mesh: {data: 1, model: 1}
+strategy: model_parallel
+dataset: {name: t, format: synthetic, splits: {train: {source: {integers: [24, 5], below: 4}, target: {integers: [24, 4], below: 4}, y: {integers: [24, 4], below: 4}}}}
+compile: {optimizer: {SGD: {learning_rate: 0.5}}, loss: {SparseCategoricalCrossentropy: {from_logits: true}}, metrics: [accuracy]}
+fit: {batch_size: 9}
+model:
+  inputs: {source: {shape: [5], dtype: int32}, target: {shape: [4], dtype: int32}}
+  layers:
+    - Embedding: {name: words, input_dim: 5, output_dim: 6, mask_zero: true, inputs: source}
+    - LSTM: {name: read, units: 6, return_state: true, AGAIN}
+    - Embedding: {name: others, input_dim: 5, output_dim: 3, mask_zero: true, inputs: target}
+    - LSTM: {name: write, units: 6, return_sequences: true, inputs: {sequences: others, initial_state: [read/state_h, read/state_c]}}
+    - Bidirectional: {name: both, layer: {GRU: {units: 3, return_state: true}}, inputs: words}
+    - Concatenate: {name: ends, inputs: [both/backward_h, both/forward_h]}
+    - SimpleRNN: {name: more, units: 6, return_sequences: true, inputs: [write, ends]}
+    - Dense: {name: out, units: 4}
+)";
+  const auto trained = [&](const std::string& again, const std::string& layouts,
+                           const std::string& mesh) {
+    std::string whole = text;
+    whole.replace(whole.find("AGAIN"), 5, again);
+    return train(whole + "layout_map: {" + layouts + "}\n", {.mesh = mesh, .steps = 6});
+  };
+  const Trajectory one = trained("", "", "1x1");
+  std::string swapped = text;
+  swapped.replace(swapped.find("AGAIN"), 5, "");
+  const std::string handed = "[read/state_h, read/state_c]";
+  swapped.replace(swapped.find(handed), handed.size(), "[read/state_c, read/state_h]");
+  CHECK(loss_difference(one, train(swapped + "layout_map: {}\n", {.steps = 6})) > 1e-4);
+  CHECK(trained("rematerialize: true", "", "1x1").digest == one.digest);
+  for (const std::string layouts :
+       {"", "read/state_c: [null, model], .*recurrent_kernel: [null, model]",
+        "read/state_h: [data, model], write/output: [data, null, model]",
+        "both/backward_h: [model, data], .*lstm_cell/kernel: [model, null]"}) {
+    for (const std::string mesh : {"1x3", "2x2", "4x2"}) {
+      CAPTURE(layouts);
+      CAPTURE(mesh);
+      const Trajectory many = trained("rematerialize: true", layouts, mesh);
+      CHECK(loss_difference(one, many) < 1e-5);
+      CHECK(weight_difference(one, many) < 1e-4);
+    }
+  }
+}
+
 TEST_CASE("attention gives on any mesh what it gives on one device, wherever its steps are cut") {
   const std::string text = R"(
 mesh: {data: 1, model: 1}

@@ -1,5 +1,6 @@
 // y = x, of which `weight` times the mean over the samples of what each adds up to is part of the
 // loss
+#include "config/expand_layers.h"
 #include "model/layers/layer.h"
 #include "model/losses/loss.h"
 #include "ops/ops.h"
@@ -23,7 +24,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 
 }  // namespace
 
-const LayerDef kAddLoss{.names = {"AddLoss"},
+const LayerDef kAddLoss{.names = {config::kAddLoss},
                         .build = build,
                         .takes_any_dtype = true,
                         .passes_mask = true,

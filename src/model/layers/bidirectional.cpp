@@ -69,16 +69,40 @@ void check_pair(const config::Reader& args, const Pair& pair) {
   if (!says(pair.backward, "go_backwards")) {
     fail_at(pair.backward.spec.at, "{}: backward_layer needs go_backwards: true", args.what());
   }
-  if (says(pair.forward, "return_sequences") != says(pair.backward, "return_sequences")) {
-    fail_at(pair.backward.spec.at, "{}: layer and backward_layer need the same return_sequences",
-            args.what());
+  for (const char* const key : {"return_sequences", "return_state"}) {
+    if (says(pair.forward, key) == says(pair.backward, key)) continue;
+    fail_at(pair.backward.spec.at, "{}: layer and backward_layer need the same {}", args.what(),
+            key);
+  }
+}
+
+/// The sequence, and of the states before the first step the half that begins at `first`.
+std::vector<Masked> inputs_of(const Scope& scope, std::span<const ValueId> inputs, bool is_second) {
+  std::vector<Masked> own{{inputs[0], scope.mask(0)}};
+  const std::size_t half = (inputs.size() - 1) / 2;
+  for (const ValueId state : inputs.subspan(is_second ? 1 + half : 1, half)) own.push_back({state});
+  return own;
+}
+
+void check_halves(const config::Reader& args, std::span<const ValueId> inputs) {
+  if (inputs.size() % 2 == 1) return;
+  fail_at(args.at(),
+          "{}: initial_state has {} value{}; give those of the layer, then those of the one that "
+          "goes backwards",
+          args.what(), inputs.size() - 1, inputs.size() == 2 ? "" : "s");
+}
+
+void add_states(Scope& scope, const char* direction, const CellDef& cell, const States& states) {
+  for (std::size_t s = 0; s < cell.states; ++s) {
+    scope.add_output(fmt::format("{}_{}", direction, kStateNames[s]),
+                     states.empty() ? kNoValue : states[s], kNoStates);
   }
 }
 
 Merge read_merge(config::Reader& args) {
   if (is_null(args, "merge_mode")) {
     fail_at(args.at(),
-            "{}: merge_mode: null gives two outputs, and a layer has one; take two layers, the "
+            "{}: merge_mode: null, which joins nothing, is not supported; take two layers, the "
             "second with go_backwards: true",
             args.what());
   }
@@ -100,13 +124,19 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
             "without the wrapper",
             args.what());
   }
-  const Masked input{inputs[0], scope.mask(0)};
+  check_halves(args, inputs);
   const auto run = [&](const Inner& inner, const std::string& name, bool goes_backwards) {
+    States states;
     const auto one = [&](Scope& part, config::Reader& own, std::span<const ValueId> x) {
-      return build_recurrent(part, own, *inner.def->cell, x[0],
-                             {.goes_backwards = goes_backwards, .is_of_two = true});
+      Passed passed = pass_over(part, own, *inner.def->cell, x,
+                                {.goes_backwards = goes_backwards, .is_of_two = true});
+      states = std::move(passed.states);
+      return passed.output;
     };
-    return build_inner(scope, args, inner, name, input, one);
+    const auto own = inputs_of(scope, inputs, goes_backwards);
+    const ValueId y = build_inner(scope, args, inner, name, own, one);
+    add_states(scope, goes_backwards ? "backward" : "forward", *inner.def->cell, states);
+    return y;
   };
   const ValueId forward = run(pair.forward, pair.forward_name, false);
   const ValueId backward = run(pair.backward, pair.backward_name, true);
@@ -115,12 +145,17 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
     fail_at(args.at(), "{}: its layers give samples {} and {}; give both as many units",
             args.what(), sample_shape(b.shape(forward)), sample_shape(b.shape(backward)));
   }
-  scope.set_mask(b.shape(forward).size() == 3 ? input.mask : kNoValue);
+  scope.set_mask(b.shape(forward).size() == 3 ? scope.mask(0) : kNoValue);
   return merge(b, forward, backward);
 }
 
 }  // namespace
 
-const LayerDef kBidirectional{.names = {"Bidirectional"}, .build = build, .parts_of = parts_of};
+const LayerDef kBidirectional{.names = {"Bidirectional"},
+                              .build = build,
+                              .max_inputs = kAnyNumber,
+                              .call_inputs = {"sequences", "initial_state"},
+                              .ends_with_list = true,
+                              .parts_of = parts_of};
 
 }  // namespace meshwork::layers

@@ -35,7 +35,8 @@ Inner read_inner(config::Reader& args, std::string_view key) {
 }
 
 ValueId build_inner(Scope& scope, const config::Reader& around, const Inner& inner,
-                    std::string_view name, const Masked& input, const BuildLayer& build) {
+                    std::string_view name, std::span<const Masked> inputs,
+                    const BuildLayer& build) {
   config::Reader args(inner.spec.args,
                       fmt::format("{}: '{}' ({})", around.what(), inner.name, inner.spec.name));
   args.find("name");
@@ -46,8 +47,12 @@ ValueId build_inner(Scope& scope, const config::Reader& around, const Inner& inn
   LayerFacts facts = scope.layer();
   facts.trainable = args.get("trainable", true) && facts.trainable;
   facts.variables = read_variable_arguments(inner.spec.args, args);
-  const PartScope part(scope, name, facts_of(*inner.def, {&input, 1}, std::move(facts)));
-  const ValueId y = build_entered(scope, *inner.def, args, {&input, 1}, build);
+  const PartScope part(scope, name, facts_of(*inner.def, inputs, std::move(facts)));
+  const ValueId y = build_entered(scope, *inner.def, args, inputs, build);
+  if (!scope.further_outputs().empty()) {
+    fail_at(args.at(), "{}: within this layer it gives one output; leave return_state out",
+            args.what());
+  }
   check_used(args, scope.layer().variables, scope.used());
   return y;
 }

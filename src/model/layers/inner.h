@@ -20,6 +20,6 @@ Inner read_inner(config::Reader& args, std::string_view key);
 
 /// Builds the layer as the part `name` of its wrapper, by `build`: that of its page, or another.
 ValueId build_inner(Scope& scope, const config::Reader& around, const Inner& inner,
-                    std::string_view name, const Masked& input, const BuildLayer& build);
+                    std::string_view name, std::span<const Masked> inputs, const BuildLayer& build);
 
 }  // namespace meshwork::layers

@@ -55,6 +55,7 @@ struct LayerDef {
   /// What Keras calls inputs that it takes as arguments of their own; none: one, or a list. Only of
   /// such a layer may inputs be left out before others: `build` finds kNoValue there.
   std::vector<std::string_view> call_inputs = {};
+  bool ends_with_list = false;        ///< the last of `call_inputs` is a list
   std::vector<LayerPart> parts = {};  ///< in the order in which Keras makes their variables
   /// Of a layer whose arguments decide of its parts, which it makes in their order.
   std::vector<LayerPart> (*parts_of)(const config::Value& args) = nullptr;

@@ -23,18 +23,11 @@ struct Options {
   bool drops_by_gate = false;  ///< what is dropped differs from gate to gate
   std::optional<std::int64_t> seed;
   bool returns_sequences = false;
+  bool returns_state = false;
   bool goes_backwards = false;
   bool keeps_order = false;
   bool zeroes_masked = false;
 };
-
-/// Rows [first, first + count), which are read while the others are.
-ValueId rows(GraphBuilder& b, ValueId x, std::int64_t first, std::int64_t count) {
-  if (first == 0 && count == b.shape(x)[0]) return x;
-  return b.add(
-      ops::kSlice, {x},
-      {{"axis", std::int64_t{0}}, {"start", first}, {"size", count}, {"read_at_once", true}});
-}
 
 Activation read_cell_activation(config::Reader& args, std::string_view key, const char* fallback) {
   return [activation = read_activation(args, key, fallback), at = args.at(), what = args.what(),
@@ -51,17 +44,11 @@ void read_without_effect(config::Reader& args, const CellDef& cell) {
   if (cell.is_gated) args.find("use_cudnn");
 }
 
-void refuse_states(config::Reader& args) {
+void refuse_stateful(config::Reader& args) {
   if (args.get("stateful", false)) {
     fail_at(args.at(),
-            "{}: 'stateful' is not supported; each batch begins from zeros, so give the layer "
-            "longer sequences",
-            args.what());
-  }
-  if (args.get("return_state", false)) {
-    fail_at(args.at(),
-            "{}: 'return_state' is not supported, for a layer has one output; take the last step "
-            "of return_sequences: true",
+            "{}: 'stateful' is not supported; no batch begins where the one before ended, so give "
+            "the layer longer sequences",
             args.what());
   }
 }
@@ -91,7 +78,8 @@ Options read_options(config::Reader& args, const CellDef& cell, CellFacts& facts
   options.keeps_order = direction.is_of_two;
   const bool zeroes_masked = args.get("zero_output_for_mask", false);
   options.zeroes_masked = direction.is_of_two ? options.returns_sequences : zeroes_masked;
-  refuse_states(args);
+  options.returns_state = args.get("return_state", false);
+  refuse_stateful(args);
   read_without_effect(args, cell);
   return options;
 }
@@ -116,7 +104,8 @@ class Layer {
         facts_(std::move(facts)),
         options_(std::move(options)) {}
 
-  ValueId build(ValueId x) {
+  /// initial: [batch, units] each, or none.
+  Passed build(ValueId x, std::span<const ValueId> initial) {
     const Shape shape = b_.shape(x);
     batch_ = shape[0];
     steps_ = shape[1];
@@ -127,7 +116,8 @@ class Layer {
       mask_ = ops::reshape(b_, of_steps, {steps_, batch_, 1});
       scope_.set_mask(options_.returns_sequences ? mask : kNoValue);
     }
-    return run(drawn_factors("recurrent_dropout", options_.recurrent_dropout, 1, facts_.units));
+    return run(drawn_factors("recurrent_dropout", options_.recurrent_dropout, 1, facts_.units),
+               initial);
   }
 
  private:
@@ -205,9 +195,9 @@ class Layer {
                         b_.type(kernel_).dtype);
   }
 
-  ValueId run(ValueId factors) {
+  Passed run(ValueId factors, std::span<const ValueId> initial) {
     RecurrentKernel kernel(b_, by_gates(recurrent_kernel_, facts_.units), factors);
-    States states = initial_states();
+    States states = initial_states(initial);
     std::vector<std::vector<ValueId>> kept(cell_.states);
     std::vector<ValueId> outputs;
     for (std::int64_t i = 0; i < steps_; ++i) {
@@ -218,12 +208,20 @@ class Layer {
     if (scope_.decoding()) {
       for (std::size_t s = 0; s < kept.size(); ++s) scope_.cache(cache_name(s), in_batch(kept[s]));
     }
+    Passed passed;
+    for (const ValueId state : states) {
+      if (options_.returns_state) passed.states.push_back(of_one_step(state));
+    }
     if (!options_.returns_sequences) {
-      return ops::reshape(b_, outputs.back(), {batch_, facts_.units});
+      passed.output = of_one_step(outputs.back());
+      return passed;
     }
     if (options_.goes_backwards && options_.keeps_order) std::ranges::reverse(outputs);
-    return in_batch(outputs);
+    passed.output = in_batch(outputs);
+    return passed;
   }
+
+  ValueId of_one_step(ValueId x) { return ops::reshape(b_, x, {batch_, facts_.units}); }
 
   /// Takes the states one step on, and gives the output.
   ValueId advance(RecurrentKernel& kernel, std::int64_t step, States& states) {
@@ -255,9 +253,13 @@ class Layer {
     return state == 0 ? "state_cache" : fmt::format("state_cache_{}", state);
   }
 
-  /// Numbers; of a part of a sequence, what the part before has come to.
-  States initial_states() {
+  /// Those given, else numbers; of a part of a sequence, what the part before has come to.
+  States initial_states(std::span<const ValueId> given) {
     States states;
+    for (const ValueId state : given) {
+      states.push_back(ops::reshape(b_, state, {1, batch_, facts_.units}));
+    }
+    if (!given.empty()) return states;
     for (std::size_t s = 0; s < cell_.states; ++s) {
       const DType dtype = b_.type(gates_).dtype;
       states.push_back(ops::constant_like(b_, 0, gates_));
@@ -295,9 +297,37 @@ void check_steps(const config::Reader& args, const Shape& shape) {
   }
 }
 
+std::string state_names(const CellDef& cell) {
+  std::string names;
+  for (std::size_t s = 0; s < cell.states; ++s) {
+    names += fmt::format("{}{}", s == 0 ? "" : ", ", kStateNames[s]);
+  }
+  return names;
+}
+
+void check_initial(const GraphBuilder& b, const config::Reader& args, const CellDef& cell,
+                   std::int64_t units, std::span<const ValueId> initial) {
+  if (initial.empty()) return;
+  if (initial.size() != cell.states) {
+    fail_at(args.at(), "{}: initial_state has {} value{}; it takes {}: [{}]", args.what(),
+            initial.size(), initial.size() == 1 ? "" : "s", cell.states, state_names(cell));
+  }
+  for (std::size_t s = 0; s < initial.size(); ++s) {
+    const Shape& shape = b.shape(initial[s]);
+    if (shape.size() == 2 && shape[1] == units) continue;
+    fail_at(args.at(), "{}: initial_state: {} has samples {}; with units: {} they have to be [{}]",
+            args.what(), kStateNames[s], sample_shape(shape), units, units);
+  }
+}
+
 void check_decodes(const Scope& scope, const config::Reader& args, const Options& options,
-                   const Shape& shape) {
+                   const Shape& shape, bool has_initial) {
   if (!scope.decoding()) return;
+  if (has_initial || options.returns_state) {
+    fail_at(args.at(),
+            "{}: to generate, states go from token to token within the layer; leave {} out",
+            args.what(), has_initial ? "initial_state" : "return_state");
+  }
   if (options.goes_backwards) {
     fail_at(args.at(), "{}: to generate, tokens may not see those behind them, as go_backwards has",
             args.what());
@@ -314,44 +344,29 @@ void check_decodes(const Scope& scope, const config::Reader& args, const Options
 
 }  // namespace
 
-ValueId Gates::operator[](std::int64_t gate) const {
-  return b_.shape(all_).empty() ? all_ : rows(b_, all_, gate - first_, 1);
-}
-
-ValueId RecurrentKernel::columns(std::int64_t first, std::int64_t count) {
-  if (count == b_.shape(kernel_)[1]) return kernel_;
-  const auto [known, is_new] = columns_.try_emplace({first, count}, kNoValue);
-  if (is_new) {
-    known->second = b_.add(ops::kSlice, {kernel_},
-                           {{"axis", std::int64_t{1}}, {"start", first}, {"size", count}});
-  }
-  return known->second;
-}
-
-Gates RecurrentKernel::product(ValueId state, std::int64_t first, std::int64_t count) {
-  const Shape shape = b_.shape(state);
-  if (shape.empty()) return {b_, state, first};
-  const std::int64_t gates = b_.shape(kernel_)[1];
-  const bool is_by_gate = factors_ != kNoValue && gates > 1 && b_.shape(factors_)[0] == gates;
-  if (factors_ != kNoValue) {
-    state = ops::multiply(b_, state, is_by_gate ? rows(b_, factors_, first, count) : factors_);
-  }
-  if (!is_by_gate) state = ops::reshape(b_, state, {shape[1], shape[2]});
-  const char* const equation = is_by_gate ? "g b u, u g v -> g b v" : "b u, u g v -> g b v";
-  return {b_, ops::einsum(b_, state, columns(first, count), equation), first};
-}
-
-ValueId build_recurrent(Scope& scope, config::Reader& args, const CellDef& cell, ValueId x,
-                        const Direction& direction) {
+Passed pass_over(Scope& scope, config::Reader& args, const CellDef& cell,
+                 std::span<const ValueId> inputs, const Direction& direction) {
   CellFacts facts;
   const Options options = read_options(args, cell, facts, direction);
-  const Shape shape = scope.builder().shape(x);
+  const Shape shape = scope.builder().shape(inputs[0]);
+  const auto initial = inputs.subspan(1);
   check_steps(args, shape);
-  check_decodes(scope, args, options, shape);
+  check_initial(scope.builder(), args, cell, facts.units, initial);
+  check_decodes(scope, args, options, shape, !initial.empty());
   const ValueId first = scope.graph().end();
-  const ValueId y = Layer(scope, cell, facts, options).build(x);
-  if (scope.decoding()) scope.add_recurrence({first, y});
-  return y;
+  const Passed passed = Layer(scope, cell, facts, options).build(inputs[0], initial);
+  if (scope.decoding()) scope.add_recurrence({first, passed.output});
+  return passed;
+}
+
+ValueId build_recurrent(Scope& scope, config::Reader& args, const CellDef& cell,
+                        std::span<const ValueId> inputs) {
+  const Passed passed = pass_over(scope, args, cell, inputs);
+  for (std::size_t s = 0; s < cell.states; ++s) {
+    const ValueId state = passed.states.empty() ? kNoValue : passed.states[s];
+    scope.add_output(fmt::format("state_{}", kStateNames[s]), state, kNoStates);
+  }
+  return passed.output;
 }
 
 }  // namespace meshwork::layers

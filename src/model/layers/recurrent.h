@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -14,6 +16,9 @@ namespace meshwork::layers {
 /// The states of a cell, the output first: [1, batch, units] each. Before the first step each is
 /// the number 0.
 using States = std::vector<ValueId>;
+
+/// Rows [first, first + count), which are read while the others are.
+ValueId rows(GraphBuilder& b, ValueId x, std::int64_t first, std::int64_t count);
 
 /// What stands at the gates of a cell in one step: [gates, batch, units], or a number for all.
 class Gates {
@@ -79,8 +84,25 @@ struct Direction {
   bool is_of_two = false;
 };
 
-/// The output of the layer of a cell; x: [batch, steps, features].
-ValueId build_recurrent(Scope& scope, config::Reader& args, const CellDef& cell, ValueId x,
-                        const Direction& direction = {});
+/// What the first state of a cell is called, and the second: "state_h", "forward_c".
+constexpr std::array<const char*, 2> kStateNames{"h", "c"};
+
+/// What leaves them out.
+constexpr const char* kNoStates = "return_state: false";
+
+/// What a cell gives that goes over a sequence.
+struct Passed {
+  ValueId output = kNoValue;
+  States states;  ///< behind the last step, [batch, units] each; none without `return_state`
+};
+
+/// Takes the cell over a sequence. inputs: this, [batch, steps, features], and where there are more
+/// the states before the first step, [batch, units] each.
+Passed pass_over(Scope& scope, config::Reader& args, const CellDef& cell,
+                 std::span<const ValueId> inputs, const Direction& direction = {});
+
+/// The output of the layer of a cell, and its states as further ones.
+ValueId build_recurrent(Scope& scope, config::Reader& args, const CellDef& cell,
+                        std::span<const ValueId> inputs);
 
 }  // namespace meshwork::layers

@@ -1,5 +1,7 @@
 // y[.., t, ..] = layer(x[.., t, ..]), with the same variables for all t of dimension 1, and the
 // mask of step t
+#include <algorithm>
+
 #include "model/arguments.h"
 #include "model/layers/inner.h"
 #include "ops/ops.h"
@@ -38,7 +40,9 @@ ValueId merge_steps(GraphBuilder& b, ValueId x) {
 ValueId mask_of_steps(const Scope& scope, GraphBuilder& b, const Inner& inner) {
   const ValueId mask = scope.mask(0);
   const bool says_more = mask != kNoValue && b.shape(mask).size() > 2;
-  return says_more && inner.def->call_inputs.empty() ? merge_steps(b, mask) : kNoValue;
+  const bool takes_masks = std::ranges::any_of(
+      inner.def->call_inputs, [](std::string_view name) { return name.ends_with("mask"); });
+  return says_more && !takes_masks ? merge_steps(b, mask) : kNoValue;
 }
 
 ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
@@ -51,7 +55,7 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
             sample_shape(shape));
   }
   const auto run = [&](const Masked& x) {
-    return build_inner(scope, args, inner, inner.name, x, inner.def->build);
+    return build_inner(scope, args, inner, inner.name, {&x, 1}, inner.def->build);
   };
   if (inner.def->takes_any_rank) return run({inputs[0]});
   const ValueId y = run({merge_steps(b, inputs[0]), mask_of_steps(scope, b, inner)});
