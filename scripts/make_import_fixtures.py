@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes models that Keras 3 has saved, for tests/cli/import_test.cpp.
 
-    scripts/make_import_fixtures.py [--output tests/fixtures/import]
+    scripts/make_import_fixtures.py [--output tests/fixtures/import] [MODEL ...]
 
 Each is a folder with `model.keras.gz`, an array for each input, and `expected_0.npy`, `expected_1.npy`, ..: what
 its outputs predict. Needs keras and jax.
@@ -96,7 +96,16 @@ def nested():
     return model
 
 
-MODELS = {"attention": attention, "heads": heads, "nested": nested, "siamese": siamese, "texts": texts}
+def translator():
+    """An encoder whose states a decoder begins with."""
+    source, target = keras.Input((7,), dtype="int32", name="source"), keras.Input((5,), dtype="int32", name="target")
+    _, h, c = layers.LSTM(6, return_state=True, name="encoder")(layers.Embedding(20, 4)(source))
+    decoder = layers.LSTM(6, return_sequences=True, name="decoder")
+    y = decoder(layers.Embedding(20, 5)(target), initial_state=[h, c])
+    return keras.Model([source, target], layers.Dense(4)(y))
+
+
+MODELS = {model.__name__: model for model in (attention, heads, nested, siamese, texts, translator)}
 
 
 def draw(rng, tensor):
@@ -132,8 +141,9 @@ def write(name, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("tests/fixtures/import"))
+    parser.add_argument("models", nargs="*", choices=[[], *MODELS], metavar="MODEL")
     arguments = parser.parse_args()
-    for name in MODELS:
+    for name in arguments.models or MODELS:
         write(name, arguments.output / name)
 
 

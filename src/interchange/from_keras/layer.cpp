@@ -117,6 +117,30 @@ void add_call_arguments(const LayerDef& def, const Call& call, Value& args) {
 
 }  // namespace
 
+Value inputs_value(const std::vector<std::string>& roles, const std::vector<std::string>& names) {
+  Value value;
+  if (roles.empty()) {
+    value.kind = Value::Kind::kList;
+    for (const std::string& name : names) value.list.push_back(word(name));
+    return value;
+  }
+  for (std::size_t i = 0; i < roles.size(); ++i) {
+    Value& given = value.insert(roles[i], {}).value;
+    if (given.is_null()) {
+      given = word(names[i]);
+      continue;
+    }
+    if (!given.is_list()) {
+      const Value first = given;
+      given = {};
+      given.kind = Value::Kind::kList;
+      given.list.push_back(first);
+    }
+    given.list.push_back(word(names[i]));
+  }
+  return value;
+}
+
 std::string policy_of(const Json& object) {
   if (!object.at("config").is_object()) return {};
   const Json dtype = object.at("config").value("dtype", Json());

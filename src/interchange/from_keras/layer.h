@@ -28,6 +28,10 @@ struct Call {
 /// a layer says its own. Errors say what is not there, not where.
 Layer read_layer(const Json& object, const Call& call, const std::string& precision);
 
+/// The key `inputs`: names, or a map by roles, of which several may have the same.
+config::Value inputs_value(const std::vector<std::string>& roles,
+                           const std::vector<std::string>& names);
+
 /// The policy of dtypes that a layer has, "float32" or "mixed_bfloat16"; "" of an operation, which
 /// has none.
 std::string policy_of(const Json& object);

@@ -31,14 +31,17 @@ class Reading {
     const Network network = read_network(model);
     const bool is_block = !within_.empty();
     for (const Tensor& input : network.inputs) {
-      add_input(network.layers.at(input.layer), input, is_block && network.inputs.size() == 1);
+      const auto layer = network.layers.find(input.layer);
+      if (layer == network.layers.end()) fail("no layer is its input '{}'", input.layer);
+      add_input(layer->second, input, is_block && network.inputs.size() == 1);
     }
     for (const Node* node : in_order(network)) {
       try {
         add(network, *node);
       } catch (const Error& error) {
         if (std::string_view(error.what()).starts_with(file_)) throw;
-        const std::string_view message = error.what();
+        std::string_view message = error.what();
+        if (message.starts_with(": ")) message.remove_prefix(2);  // said of no place
         const std::string what = fmt::format("layer '{}' (", node->layer);
         if (message.starts_with(what)) fail("{}: {}{}", file_, within_, message);
         fail("{}: {}{}{}): {}", file_, within_, what,
@@ -46,10 +49,12 @@ class Reading {
       }
     }
     for (const auto& [name, output] : network.outputs) {
-      const Made& made = made_.at(output);
-      list_.outputs.push_back(made.name);
-      list_.output_types.push_back(made.type);
-      if (!name.empty() && name != made.name) list_.output_names[made.name] = name;
+      const auto made = made_.find(output);
+      if (made == made_.end()) fail("no layer gives its output '{}'", output.layer);
+      const auto& [called, type] = made->second;
+      list_.outputs.push_back(called);
+      list_.output_types.push_back(type);
+      if (!name.empty() && name != called) list_.output_names[called] = name;
     }
     list_.last = last_;
     return std::move(list_);
@@ -81,13 +86,12 @@ class Reading {
 
   void add(const Network& network, const Node& node) {
     const Json& object = network.layers.at(node.layer);
-    const Tensor output{node.layer, node.number, 0};
     std::vector<TensorType> types;
     Call call = node.call;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const auto given = made_.find(node.inputs[i]);
       if (given == made_.end()) {
-        fail("it takes output {} of '{}', and layers have one output here", node.inputs[i].index,
+        fail("it takes output {} of '{}', which has none here", node.inputs[i].index,
              node.inputs[i].layer);
       }
       call.inputs.push_back(given->second.name);
@@ -96,19 +100,28 @@ class Reading {
     if (is_model(object)) return add_model(object, node, call, types);
     Layer layer = read_layer(object, call, precision_);
     if (node.number > 0) {
-      return add_use(node, call, trial_.output(layer, node.layer, types), layer);
+      return add_use(node, call, trial_.outputs(layer, node.layer, types), layer);
     }
-    const TensorType type = trial_.shorten(layer, node.layer, types);
+    const std::vector<Output> outputs = trial_.shorten(layer, node.layer, types);
     Value args;
     args.insert("name", {}).value = word(node.layer);
     for (const Value::Entry& entry : layer.args.map) args.insert(entry.key, {}).value = entry.value;
     add_line(layer.class_name, args, call.inputs, layer.roles);
-    made_[output] = {node.layer, type};
-    last_ = node.layer;
+    give(node, node.layer, outputs);
+  }
+
+  /// What the call of a node gives, under a name.
+  void give(const Node& node, const std::string& name, const std::vector<Output>& outputs) {
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const std::string further = i == 0 ? "" : "/" + outputs[i].name;
+      made_[{node.layer, node.number, static_cast<int>(i)}] = {name + further, outputs[i].type};
+    }
+    last_ = name;
   }
 
   /// One more use of a layer, or of a model in the list.
-  void add_use(const Node& node, const Call& call, const TensorType& type, const Layer& layer) {
+  void add_use(const Node& node, const Call& call, const std::vector<Output>& outputs,
+               const Layer& layer) {
     const std::string name = fmt::format("{}_use_{}", node.layer, node.number + 1);
     Value args;
     args.insert("layer", {}).value = word(node.layer);
@@ -118,8 +131,7 @@ class Reading {
       if (entry != nullptr) args.insert(key, {}).value = entry->value;
     }
     add_line("use", args, call.inputs, layer.roles);
-    made_[{node.layer, node.number, 0}] = {name, type};
-    last_ = name;
+    give(node, name, outputs);
   }
 
   void add_model(const Json& object, const Node& node, const Call& call,
@@ -128,39 +140,36 @@ class Reading {
       Reading inner(all_, trial_, file_, precision_, fmt::format("{}{}: ", within_, node.layer));
       LayerList list = inner.read(object);
       if (list.outputs.size() != 1) fail("it has {} outputs; a block has one", list.outputs.size());
+      if (types.size() != list.types.size()) {
+        fail("it has {} inputs and is called with {}", list.types.size(), types.size());
+      }
       blocks_[node.layer] = list.output_types[0];
       for (std::size_t i = 0; i < types.size(); ++i) {
-        if (types[i].shape == list.types.at(i).shape) continue;
+        if (types[i].shape == list.types[i].shape) continue;
         fail("it is built for samples {} and called with {}", to_string(list.types[i].shape),
              to_string(types[i].shape));
       }
       all_.blocks.emplace_back(node.layer, std::move(list));
     }
-    const TensorType& type = blocks_.at(node.layer);
-    if (node.number > 0) return add_use(node, call, type, {});
+    const std::vector<Output> outputs{{"", blocks_.at(node.layer)}};
+    if (node.number > 0) return add_use(node, call, outputs, {});
     Value args;
     args.insert("name", {}).value = word(node.layer);
     if (!object.at("config").value("trainable", true)) {
       args.insert("trainable", {}).value = value_of(Json(false));
     }
     add_line(node.layer, args, call.inputs, {});
-    made_[{node.layer, 0, 0}] = {node.layer, type};
-    last_ = node.layer;
+    give(node, node.layer, outputs);
   }
 
   void add_line(const std::string& class_name, Value args, const std::vector<std::string>& inputs,
                 const std::vector<std::string>& roles) {
-    Value names;
-    if (!roles.empty()) {
-      for (std::size_t i = 0; i < roles.size(); ++i)
-        names.insert(roles[i], {}).value = word(inputs[i]);
-    } else if (inputs.size() == 1) {
-      if (inputs[0] != last_) names = word(inputs[0]);
-    } else {
-      names.kind = Value::Kind::kList;
-      for (const std::string& input : inputs) names.list.push_back(word(input));
+    const bool is_one = roles.empty() && inputs.size() == 1;
+    if (!is_one) {
+      args.insert("inputs", {}).value = inputs_value(roles, inputs);
+    } else if (inputs[0] != last_) {
+      args.insert("inputs", {}).value = word(inputs[0]);
     }
-    if (!names.is_null()) args.insert("inputs", {}).value = names;
     list_.lines.push_back(fmt::format("{}: {}", class_name, config::to_line(args)));
   }
 
@@ -188,7 +197,12 @@ void count_policies(const Json& object, std::map<std::string, int>& counts) {
 Layers read_layers(const Json& model, const std::string& file, const std::string& precision) {
   Layers all;
   Trial trial(precision);
-  all.model = Reading(all, trial, file, precision, "").read(model);
+  try {
+    all.model = Reading(all, trial, file, precision, "").read(model);
+  } catch (const Error& error) {
+    if (std::string_view(error.what()).starts_with(file)) throw;
+    fail(error.code(), "{}: {}", file, error.what());
+  }
   return all;
 }
 

@@ -29,20 +29,16 @@ Value input_of(const TensorType& type) {
 /// A configuration of this layer alone.
 std::string text_of(const Layer& layer, const std::string& name,
                     const std::vector<TensorType>& inputs, const std::string& precision) {
-  Value root, args = layer.args, names;
+  Value root, args = layer.args;
+  std::vector<std::string> names;
   if (precision.starts_with("mixed")) root.insert("precision", {}).value = word(precision);
   Value& model = root.insert("model", {}).value;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     model.insert("inputs", {}).value.insert(input_name(i), {}).value = input_of(inputs[i]);
-    if (!layer.roles.empty()) {
-      names.insert(layer.roles[i], {}).value = word(input_name(i));
-    } else {
-      names.kind = Value::Kind::kList;
-      names.list.push_back(word(input_name(i)));
-    }
+    names.push_back(input_name(i));
   }
   args.insert("name", {}).value = word(name);
-  args.insert("inputs", {}).value = names;
+  args.insert("inputs", {}).value = inputs_value(layer.roles, names);
   Value item;
   item.insert(layer.class_name, {}).value = args;
   Value& layers = model.insert("layers", {}).value;
@@ -63,7 +59,7 @@ std::string without_place(const std::string& message) {
 
 struct Built {
   std::string text;  ///< of the programs that predict and train
-  TensorType output;
+  std::vector<Output> outputs;
 };
 
 Built build(const std::string& text) {
@@ -73,9 +69,15 @@ Built build(const std::string& text) {
     signature.inputs[i].dtype = config.model.inputs[i].dtype;
   }
   const Graph graph = build_model(config, signature, Mode::kPredict, kBatch);
-  Built built{print(graph), graph.type(graph.layer_outputs.back().value)};
-  if (!is_floating(built.output.dtype)) return built;
-  const Shape& shape = built.output.shape;
+  Built built{print(graph), {}};
+  for (std::size_t i = config.model.inputs.size(); i < graph.layer_outputs.size(); ++i) {
+    const NamedValue& output = graph.layer_outputs[i];
+    const std::string name = output.name.substr(output.name.rfind('/') + 1);
+    built.outputs.push_back({built.outputs.empty() ? "" : name, graph.type(output.value)});
+  }
+  const TensorType& first = built.outputs.at(0).type;
+  if (!is_floating(first.dtype)) return built;
+  const Shape& shape = first.shape;
   signature.label = Field{"y", DType::kFloat32, Shape(shape.begin() + 1, shape.end())};
   built.text += print(build_model(config, signature, Mode::kTrain, kBatch));
   return built;
@@ -134,13 +136,13 @@ void shorten_entry(Value& map, const std::string& key, const IsSame& is_same) {
 
 }  // namespace
 
-TensorType Trial::output(const Layer& layer, const std::string& name,
-                         const std::vector<TensorType>& inputs) const {
-  return build(layer, name, inputs, precision_).output;
+std::vector<Output> Trial::outputs(const Layer& layer, const std::string& name,
+                                   const std::vector<TensorType>& inputs) const {
+  return build(layer, name, inputs, precision_).outputs;
 }
 
-TensorType Trial::shorten(Layer& layer, const std::string& name,
-                          const std::vector<TensorType>& inputs) {
+std::vector<Output> Trial::shorten(Layer& layer, const std::string& name,
+                                   const std::vector<TensorType>& inputs) {
   const Built all = build(layer, name, inputs, precision_);
   const IsSame is_same = [&] {
     try {
@@ -162,7 +164,7 @@ TensorType Trial::shorten(Layer& layer, const std::string& name,
   if (!is_same()) {
     layer.args = args;
     shorten_entries(layer.args, is_same);
-    return all.output;
+    return all.outputs;
   }
   for (const Value::Entry& entry : args.map) {
     if (known_.contains(place_of(entry))) continue;
@@ -170,7 +172,7 @@ TensorType Trial::shorten(Layer& layer, const std::string& name,
     const Value::Entry* const left = layer.args.find(entry.key);
     known_[place_of(entry)] = left == nullptr ? std::nullopt : std::optional(left->value);
   }
-  return all.output;
+  return all.outputs;
 }
 
 }  // namespace meshwork::from_keras

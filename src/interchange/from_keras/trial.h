@@ -10,6 +10,12 @@
 
 namespace meshwork::from_keras {
 
+/// An output of a layer; the first has no name.
+struct Output {
+  std::string name;  ///< "state_h"
+  TensorType type;
+};
+
 /// Builds single layers, to know what they give and which arguments they have by default.
 class Trial {
  public:
@@ -17,12 +23,13 @@ class Trial {
 
   /// What the layer, called `name`, gives of inputs of these types, of which the batch is the first
   /// dimension. An Error says what is wrong with it, not where.
-  TensorType output(const Layer& layer, const std::string& name,
-                    const std::vector<TensorType>& inputs) const;
+  std::vector<Output> outputs(const Layer& layer, const std::string& name,
+                              const std::vector<TensorType>& inputs) const;
 
   /// The same, and leaves out the arguments without which the layer is the same. What has been
   /// found of one layer is tried first with others of its class.
-  TensorType shorten(Layer& layer, const std::string& name, const std::vector<TensorType>& inputs);
+  std::vector<Output> shorten(Layer& layer, const std::string& name,
+                              const std::vector<TensorType>& inputs);
 
  private:
   std::string precision_;
