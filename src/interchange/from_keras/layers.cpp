@@ -73,7 +73,7 @@ class Reading {
             "for one, keras.Input((224, 224, 3)), and save it again",
             file_, within_, input.layer, given.dump());
       }
-      type.shape.push_back(given[d].get<std::int64_t>());
+      type.shape.push_back(whole(given[d]));
     }
     const std::string dtype = policy_of(object);
     if (dtype.starts_with("int") || dtype.starts_with("uint")) type.dtype = DType::kInt32;

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "interchange/from_keras/values.h"
 
 namespace meshwork::from_keras {
 namespace {
@@ -12,7 +13,8 @@ bool is_tensor(const Json& json) {
 }
 
 Tensor tensor_at(const Json& place) {
-  return {place.at(0).get<std::string>(), place.at(1).get<int>(), place.at(2).get<int>()};
+  return {place.at(0).get<std::string>(), static_cast<int>(whole(place.at(1))),
+          static_cast<int>(whole(place.at(2)))};
 }
 
 /// An argument of a call: a tensor, a list of them, or no tensor.

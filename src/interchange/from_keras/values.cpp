@@ -32,7 +32,7 @@ Value function_of(const Json& object) {
 }
 
 std::string bound(const Json& number) {
-  return number.is_null() ? "" : std::to_string(number.get<std::int64_t>());
+  return number.is_null() ? "" : std::to_string(whole(number));
 }
 
 /// One of Python's slices, as the key of a GetItem has it.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
@@ -8,6 +9,11 @@
 #include "interchange/keras_json.h"
 
 namespace meshwork::from_keras {
+
+/// A whole number. Throws the library's exception for everything else, real numbers included.
+inline std::int64_t whole(const Json& number) {
+  return number.get_ref<const Json::number_integer_t&>();
+}
 
 /// An object that Keras makes from a class and its arguments.
 bool is_object(const Json& json);
