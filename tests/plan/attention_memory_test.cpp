@@ -61,8 +61,9 @@ TEST_CASE("attention takes memory that grows with the context, not with its squa
       const double short_one = bytes(2048), middle = bytes(4096), long_one = bytes(8192);
       CHECK(middle / short_one < 2.05);
       CHECK(long_one / middle < 2.05);
-      // What each step more takes, beside what threads have for themselves.
-      CHECK((long_one - middle) / (middle - short_one) == doctest::Approx(2).epsilon(0.1));
+      // What each step more takes, beside what threads have for themselves: twice as much of twice
+      // as many, where the square would be four times. Some kernels of one thread take less.
+      CHECK((long_one - middle) / (middle - short_one) < 2.3);
       // Not even one byte for each pair of steps.
       CHECK(long_one < 8192.0 * 8192.0);
     }
