@@ -105,7 +105,15 @@ def translator():
     return keras.Model([source, target], layers.Dense(4)(y))
 
 
-MODELS = {model.__name__: model for model in (attention, heads, nested, siamese, texts, translator)}
+def masked():
+    """Tokens whose masks Keras makes by operations."""
+    tokens = keras.Input((7,), dtype="int32", name="tokens")
+    x = layers.LSTM(6, return_sequences=True)(layers.Embedding(20, 4, mask_zero=True)(tokens))
+    x = layers.GRU(3)(layers.LayerNormalization()(x))
+    return keras.Model(tokens, layers.Dense(2)(x))
+
+
+MODELS = {model.__name__: model for model in (attention, heads, masked, nested, siamese, texts, translator)}
 
 
 def draw(rng, tensor):

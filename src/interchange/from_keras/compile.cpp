@@ -27,7 +27,7 @@ bool is_missing(const Json& json) { return json.is_null() || (json.is_array() &&
 
 }  // namespace
 
-std::string compile_text(const Json& model, const LayerList& /*layers*/) {
+std::string compile_text(const Json& model) {
   const Json compile = model.value("compile_config", Json());
   if (!compile.is_object() || !compile.contains("optimizer")) return {};
   std::string text = "compile:\n";

@@ -2,12 +2,12 @@
 
 #include <string>
 
-#include "interchange/from_keras/layers.h"
+#include "interchange/keras_json.h"
 
 namespace meshwork::from_keras {
 
 /// The section `compile` of a configuration, from what the model was compiled with; "" if it was
 /// not.
-std::string compile_text(const Json& model, const LayerList& layers);
+std::string compile_text(const Json& model);
 
 }  // namespace meshwork::from_keras

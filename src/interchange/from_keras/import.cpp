@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/join.h"
 #include "config/yaml.h"
 #include "interchange/from_keras/compile.h"
 #include "interchange/from_keras/layers.h"
@@ -109,7 +108,7 @@ std::string configuration_of_keras(const std::string& file, std::vector<std::str
     if (precision != "float32") text += fmt::format("precision: {}\n", precision);
     text += blocks_text(layers) + model_text(layers.model);
     check(text, file);
-    const std::string compile = from_keras::compile_text(model, layers.model);
+    const std::string compile = from_keras::compile_text(model);
     if (compile.empty()) return text;
     try {
       check(text + compile, file);

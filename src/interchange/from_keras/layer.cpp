@@ -23,8 +23,6 @@ std::string module_of(const Json& object) {
   return module.is_string() ? module.get<std::string>() : "";
 }
 
-bool is_operation(const Json& object) { return module_of(object).starts_with(kOperations); }
-
 std::string_view exported_name(const LayerDef& def) {
   return def.exported_as.empty() ? def.names.front() : def.exported_as;
 }
@@ -77,8 +75,8 @@ std::optional<Layer> with_number(const std::string& name, const Call& call) {
 }
 
 /// Operations such as Tanh and Relu, which are activations here.
-std::optional<Layer> as_activation(const Json& object) {
-  if (!is_operation(object)) return std::nullopt;
+std::optional<Layer> as_activation(const Json& object, const Call& call) {
+  if (!is_operation(object) || !call.numbers.empty()) return std::nullopt;
   const std::string name = snake_case(class_of(object));
   if (config::find_named(activation_registry(), name) == nullptr) return std::nullopt;
   const Value args = arguments_of(object, {"name"});
@@ -141,6 +139,8 @@ Value inputs_value(const std::vector<std::string>& roles, const std::vector<std:
   return value;
 }
 
+bool is_operation(const Json& object) { return module_of(object).starts_with(kOperations); }
+
 std::string policy_of(const Json& object) {
   if (!object.at("config").is_object()) return {};
   const Json dtype = object.at("config").value("dtype", Json());
@@ -159,7 +159,7 @@ Layer read_layer(const Json& object, const Call& call, const std::string& precis
   }
   const LayerDef* const def = find_layer(object);
   if (def == nullptr) {
-    if (std::optional<Layer> layer = as_activation(object)) return *layer;
+    if (std::optional<Layer> layer = as_activation(object, call)) return *layer;
   }
   if (def == nullptr) {
     layers::refuse_known_layer({class_of(object), {}, {}});

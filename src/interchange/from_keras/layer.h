@@ -32,6 +32,9 @@ Layer read_layer(const Json& object, const Call& call, const std::string& precis
 config::Value inputs_value(const std::vector<std::string>& roles,
                            const std::vector<std::string>& names);
 
+/// Whether it is one of Keras's operations, not one of its layers.
+bool is_operation(const Json& object);
+
 /// The policy of dtypes that a layer has, "float32" or "mixed_bfloat16"; "" of an operation, which
 /// has none.
 std::string policy_of(const Json& object);

@@ -1,10 +1,6 @@
 #include "interchange/from_keras/layers.h"
 
-#include <algorithm>
-#include <set>
-
 #include "base/error.h"
-#include "base/join.h"
 #include "config/yaml.h"
 #include "interchange/from_keras/nodes.h"
 #include "interchange/from_keras/values.h"
@@ -97,6 +93,7 @@ class Reading {
       call.inputs.push_back(given->second.name);
       types.push_back(given->second.type);
     }
+    check_mask(network, node);
     if (is_model(object)) return add_model(object, node, call, types);
     Layer layer = read_layer(object, call, precision_);
     if (node.number > 0) {
@@ -108,6 +105,14 @@ class Reading {
     for (const Value::Entry& entry : layer.args.map) args.insert(entry.key, {}).value = entry.value;
     add_line(layer.class_name, args, call.inputs, layer.roles);
     give(node, node.layer, outputs);
+  }
+
+  /// A mask that comes along with a tensor is made by operations.
+  static void check_mask(const Network& network, const Node& node) {
+    const auto layer = network.layers.find(node.mask);
+    if (layer == network.layers.end() || is_operation(layer->second)) return;
+    fail("its call is given '{}' as its mask; here a mask is one that Embedding or Masking makes",
+         node.mask);
   }
 
   /// What the call of a node gives, under a name.

@@ -17,6 +17,10 @@ Tensor tensor_at(const Json& place) {
           static_cast<int>(whole(place.at(2)))};
 }
 
+std::string layer_of(const Json& tensor) {
+  return tensor.at("config").at("keras_history").at(0).get<std::string>();
+}
+
 /// An argument of a call: a tensor, a list of them, or no tensor.
 void add_argument(const std::string& key, const Json& argument, Node& node) {
   if (is_tensor(argument)) {
@@ -33,8 +37,11 @@ Node read_node(const std::string& layer, int number, const Json& json) {
   Node node{layer, number, {}, {}};
   for (const Json& argument : json.at("args")) add_argument("", argument, node);
   for (const auto& [key, argument] : json.at("kwargs").items()) {
-    // What is not given, and the mask that a tensor has by itself.
-    if (argument.is_null() || key == "mask" || key == "training") continue;
+    if (argument.is_null() || key == "training") continue;
+    if (key == "mask") {
+      if (is_tensor(argument)) node.mask = layer_of(argument);
+      continue;
+    }
     const bool is_main = node.inputs.empty() && (key == "inputs" || key == "x" || key == "x1");
     add_argument(is_main ? "" : key, argument, node);
   }
@@ -53,6 +60,26 @@ std::vector<std::pair<std::string, Tensor>> read_places(const Json& places) {
   return all;
 }
 
+/// Leaves the nodes whose outputs come to those of the model.
+void remove_unused(Network& network) {
+  std::map<std::pair<std::string, int>, const Node*> nodes;
+  for (const Node& node : network.nodes) nodes[{node.layer, node.number}] = &node;
+  std::set<const Node*> used;
+  std::vector<Tensor> open;
+  for (const auto& [name, output] : network.outputs) open.push_back(output);
+  while (!open.empty()) {
+    const auto node = nodes.find({open.back().layer, open.back().node});
+    open.pop_back();
+    if (node == nodes.end() || !used.insert(node->second).second) continue;
+    open.insert(open.end(), node->second->inputs.begin(), node->second->inputs.end());
+  }
+  std::vector<Node> kept;
+  for (Node& node : network.nodes) {
+    if (used.contains(&node)) kept.push_back(std::move(node));
+  }
+  network.nodes = std::move(kept);
+}
+
 Network read_functional(const Json& arguments) {
   Network network;
   for (const Json& layer : arguments.at("layers")) {
@@ -67,6 +94,7 @@ Network read_functional(const Json& arguments) {
     network.inputs.push_back(tensor);
   }
   network.outputs = read_places(arguments.at("output_layers"));
+  remove_unused(network);
   return network;
 }
 

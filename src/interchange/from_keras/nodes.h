@@ -23,10 +23,12 @@ struct Node {
   std::string layer;
   int number = 0;
   std::vector<Tensor> inputs;
-  Call call;  ///< the names of its inputs still to be said
+  Call call;              ///< the names of its inputs still to be said
+  std::string mask = {};  ///< the layer whose output is its mask
 };
 
-/// The graph of calls that a Sequential or Functional model is.
+/// The graph of calls that a Sequential or Functional model is, without those that make nothing but
+/// masks: these come along by themselves.
 struct Network {
   std::map<std::string, Json> layers;  ///< by name
   std::vector<Node> nodes;             ///< in the order of the file

@@ -155,11 +155,12 @@ std::vector<Output> Trial::shorten(Layer& layer, const std::string& name,
   const auto place_of = [&](const Value::Entry& entry) {
     return fmt::format("{} {}: {}", layer.class_name, entry.key, config::to_line(entry.value));
   };
+  layer.args.map.clear();
   for (const Value::Entry& entry : args.map) {
     const auto known = known_.find(place_of(entry));
-    if (known == known_.end()) continue;
-    layer.args.take(entry.key);
-    if (known->second) layer.args.insert(entry.key, {}).value = *known->second;
+    const bool is_left_out = known != known_.end() && !known->second;
+    if (is_left_out) continue;
+    layer.args.insert(entry.key, {}).value = known == known_.end() ? entry.value : *known->second;
   }
   if (!is_same()) {
     layer.args = args;
