@@ -4,7 +4,6 @@
 
 #include "base/file.h"
 #include "base/terminal.h"
-#include "base/unfinished_file.h"
 #include "cli/command.h"
 #include "interchange/from_keras/import.h"
 
@@ -47,11 +46,7 @@ ExitCode run(const Arguments& arguments) {
     return ExitCode::kOk;
   }
   create_parent_directory(arguments.output, "; name another with --output");
-  write_in_one_step(arguments.output, [&](const std::string& partial) {
-    File written = File::create(partial);
-    written.append(text);
-    written.close();
-  });
+  replace_file(arguments.output, text);
   fmt::print("wrote {}\n", arguments.output);
   return ExitCode::kOk;
 }

@@ -18,13 +18,6 @@ namespace {
 using config::Value;
 using from_keras::LayerList;
 
-Value list_of(const std::vector<std::string>& words) {
-  Value list;
-  list.kind = Value::Kind::kList;
-  for (const std::string& word : words) list.list.push_back(from_keras::word(word));
-  return list;
-}
-
 std::string input_text(const TensorType& type) {
   const Json shape = Shape(type.shape.begin() + 1, type.shape.end());
   if (is_floating(type.dtype)) return config::to_line(from_keras::value_of(shape));
@@ -45,7 +38,7 @@ std::string blocks_text(const from_keras::Layers& layers) {
   for (const auto& [name, list] : layers.blocks) {
     text += fmt::format("  {}:\n", config::to_line(from_keras::word(name)));
     if (list.inputs != std::vector<std::string>{"input"}) {
-      text += fmt::format("    inputs: {}\n", config::to_line(list_of(list.inputs)));
+      text += fmt::format("    inputs: {}\n", config::to_line(from_keras::words(list.inputs)));
     }
     if (list.outputs[0] != list.last) {
       text += fmt::format("    output: {}\n", config::to_line(from_keras::word(list.outputs[0])));
@@ -57,7 +50,7 @@ std::string blocks_text(const from_keras::Layers& layers) {
 
 /// Names of layers, and what the model calls them where that is another name.
 std::string outputs_text(const LayerList& list) {
-  if (list.output_names.empty()) return config::to_line(list_of(list.outputs));
+  if (list.output_names.empty()) return config::to_line(from_keras::words(list.outputs));
   Value map;
   for (const std::string& output : list.outputs) {
     const auto name = list.output_names.find(output);
@@ -85,13 +78,6 @@ std::string model_text(const LayerList& list) {
   return text + "  layers:\n" + lines_text(list, 4);
 }
 
-/// Reads the text back and builds what it says; its error where that fails.
-void check(const std::string& text, const std::string& place) {
-  const config::Config config = config::parse_config(text, place, {});
-  check_compile(config);
-  predicting_program(config);
-}
-
 }  // namespace
 
 std::string configuration_of_keras(const std::string& file, std::vector<std::string>& notes) {
@@ -107,11 +93,11 @@ std::string configuration_of_keras(const std::string& file, std::vector<std::str
     std::string text;
     if (precision != "float32") text += fmt::format("precision: {}\n", precision);
     text += blocks_text(layers) + model_text(layers.model);
-    check(text, file);
+    predicting_program(config::parse_config(text, file, {}));
     const std::string compile = from_keras::compile_text(model);
     if (compile.empty()) return text;
     try {
-      check(text + compile, file);
+      check_compile(config::parse_config(text + compile, file, {}));
       return text + compile;
     } catch (const Error& error) {
       notes.push_back(fmt::format("what the model is compiled with is left out: {}", error.what()));

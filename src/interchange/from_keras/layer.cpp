@@ -116,12 +116,8 @@ void add_call_arguments(const LayerDef& def, const Call& call, Value& args) {
 }  // namespace
 
 Value inputs_value(const std::vector<std::string>& roles, const std::vector<std::string>& names) {
+  if (roles.empty()) return words(names);
   Value value;
-  if (roles.empty()) {
-    value.kind = Value::Kind::kList;
-    for (const std::string& name : names) value.list.push_back(word(name));
-    return value;
-  }
   for (std::size_t i = 0; i < roles.size(); ++i) {
     Value& given = value.insert(roles[i], {}).value;
     if (given.is_null()) {
@@ -160,8 +156,6 @@ Layer read_layer(const Json& object, const Call& call, const std::string& precis
   const LayerDef* const def = find_layer(object);
   if (def == nullptr) {
     if (std::optional<Layer> layer = as_activation(object, call)) return *layer;
-  }
-  if (def == nullptr) {
     layers::refuse_known_layer({class_of(object), {}, {}});
     fail("there is no layer {} of {} here", class_of(object), module_of(object));
   }

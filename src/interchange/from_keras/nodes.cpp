@@ -17,14 +17,12 @@ Tensor tensor_at(const Json& place) {
           static_cast<int>(whole(place.at(2)))};
 }
 
-std::string layer_of(const Json& tensor) {
-  return tensor.at("config").at("keras_history").at(0).get<std::string>();
-}
+Tensor tensor_of(const Json& json) { return tensor_at(json.at("config").at("keras_history")); }
 
 /// An argument of a call: a tensor, a list of them, or no tensor.
 void add_argument(const std::string& key, const Json& argument, Node& node) {
   if (is_tensor(argument)) {
-    node.inputs.push_back(tensor_at(argument.at("config").at("keras_history")));
+    node.inputs.push_back(tensor_of(argument));
     node.call.roles.push_back(key);
   } else if (argument.is_array() && !argument.empty() && is_tensor(argument[0])) {
     for (const Json& one : argument) add_argument(key, one, node);
@@ -39,7 +37,7 @@ Node read_node(const std::string& layer, int number, const Json& json) {
   for (const auto& [key, argument] : json.at("kwargs").items()) {
     if (argument.is_null() || key == "training") continue;
     if (key == "mask") {
-      if (is_tensor(argument)) node.mask = layer_of(argument);
+      if (is_tensor(argument)) node.mask = tensor_of(argument).layer;
       continue;
     }
     const bool is_main = node.inputs.empty() && (key == "inputs" || key == "x" || key == "x1");

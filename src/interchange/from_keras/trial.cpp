@@ -8,6 +8,7 @@
 #include "config/yaml.h"
 #include "graph/text.h"
 #include "interchange/from_keras/values.h"
+#include "interchange/keras_model.h"
 #include "model/model.h"
 
 namespace meshwork::from_keras {
@@ -69,13 +70,11 @@ Built build(const std::string& text) {
     signature.inputs[i].dtype = config.model.inputs[i].dtype;
   }
   const Graph graph = build_model(config, signature, Mode::kPredict, kBatch);
-  Built built{print(graph), {}};
-  for (std::size_t i = config.model.inputs.size(); i < graph.layer_outputs.size(); ++i) {
-    const NamedValue& output = graph.layer_outputs[i];
-    const std::string name = output.name.substr(output.name.rfind('/') + 1);
-    built.outputs.push_back({built.outputs.empty() ? "" : name, graph.type(output.value)});
+  const TensorType first = graph.type(graph.layer_outputs.at(config.model.inputs.size()).value);
+  Built built{print(graph), {{"", first}}};
+  for (const NamedValue& output : further_outputs(graph, config.model.layers.at(0).path)) {
+    built.outputs.push_back({output.name, graph.type(output.value)});
   }
-  const TensorType& first = built.outputs.at(0).type;
   if (!is_floating(first.dtype)) return built;
   const Shape& shape = first.shape;
   signature.label = Field{"y", DType::kFloat32, Shape(shape.begin() + 1, shape.end())};

@@ -89,6 +89,13 @@ Value word(const std::string& text) {
   return value;
 }
 
+Value words(const std::vector<std::string>& texts) {
+  Value list;
+  list.kind = Value::Kind::kList;
+  for (const std::string& text : texts) list.list.push_back(word(text));
+  return list;
+}
+
 Value value_of(const Json& json) {
   if (json.is_null()) return {};
   if (json.is_string()) return word(json.get<std::string>());

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/value.h"
 #include "interchange/keras_json.h"
@@ -28,7 +29,8 @@ config::Value value_of(const Json& json);
 /// The arguments of an object, but those that are null and `left_out`.
 config::Value arguments_of(const Json& object, const std::set<std::string_view>& left_out);
 
-/// A word that YAML does not take for anything else.
+/// A word that YAML does not take for anything else, and a list of such.
 config::Value word(const std::string& text);
+config::Value words(const std::vector<std::string>& texts);
 
 }  // namespace meshwork::from_keras
