@@ -1,12 +1,10 @@
 // Models that Keras has saved (scripts/make_import_fixtures.py), as configurations.
 #include <fmt/format.h>
 
-#include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "cli/job_folder.h"
-#include "cli/unpacked.h"
+#include "cli/keras_files.h"
 
 using namespace meshwork::cli;
 
@@ -26,22 +24,6 @@ struct Fixture : JobFolder {
     write("model.keras", unpacked(kFixtures / name / "model.keras.gz"));
   }
 };
-
-/// The floats behind the header.
-std::vector<float> floats(const std::string& npy) {
-  const std::size_t begin = npy.find('\n') + 1;
-  REQUIRE(begin <= npy.size());
-  std::vector<float> values((npy.size() - begin) / sizeof(float));
-  std::memcpy(values.data(), npy.data() + begin, values.size() * sizeof(float));
-  return values;
-}
-
-void check_near(const std::vector<float>& values, const std::vector<float>& expected, float far) {
-  REQUIRE(values.size() == expected.size());
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    CHECK(std::abs(values[i] - expected[i]) <= far * (1 + std::abs(expected[i])));
-  }
-}
 
 /// The imported model on a mesh, with these fields of data.
 void write_config(const Fixture& folder, const std::string& mesh,

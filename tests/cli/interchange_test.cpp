@@ -1,10 +1,8 @@
 // Files that Keras wrote (scripts/keras_round_trip.py --fixtures), and what goes back to it.
-#include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "cli/job_folder.h"
-#include "cli/unpacked.h"
+#include "cli/keras_files.h"
 
 using namespace meshwork::cli;
 
@@ -24,24 +22,11 @@ struct Fixture : JobFolder {
   }
 };
 
-/// 24 x 3 floats behind the header.
-std::vector<float> numbers(const std::string& npy) {
-  std::vector<float> values(72);
-  REQUIRE(npy.size() > values.size() * sizeof(float));
-  std::memcpy(values.data(), npy.data() + npy.size() - values.size() * sizeof(float),
-              values.size() * sizeof(float));
-  return values;
-}
-
 std::vector<float> predicted(const Fixture& folder, const std::string& from) {
   output(folder, "predict c.yaml --verbose 0 --output p.npy --from " + from);
-  return numbers(folder.read("p.npy"));
-}
-
-void check_near(const std::vector<float>& values, const std::vector<float>& expected) {
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    CHECK(std::abs(values[i] - expected[i]) <= 1e-5F * (1 + std::abs(expected[i])));
-  }
+  const std::vector<float> values = floats(folder.read("p.npy"));
+  REQUIRE(values.size() == 72);  // [24, 3]
+  return values;
 }
 
 }  // namespace
@@ -51,7 +36,7 @@ TEST_CASE("a file of Keras gives Keras's outputs, and comes back in every format
     CAPTURE(name);
     const Fixture folder(name);
     const std::vector<float> values = predicted(folder, "theirs.weights.h5");
-    check_near(values, numbers(folder.read("expected.npy")));
+    check_near(values, floats(folder.read("expected.npy")));
     for (const char* file : {"ours.weights.h5", "ours.keras", "ours.npz", "ours.safetensors"}) {
       const std::string words = "export theirs.weights.h5 --config c.yaml --output ";
       CHECK(output(folder, words + file).starts_with(std::string("wrote ") + file + ": "));
