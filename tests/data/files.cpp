@@ -151,6 +151,17 @@ std::string error_of(const std::function<void()>& f, ExitCode code) {
   return {};
 }
 
+std::string reading_error(const TempDir& directory, const std::string& description,
+                          const std::function<void(const data::Split&)>& read, ExitCode code) {
+  return error_of(
+      [&] {
+        const data::Dataset opened = dataset(directory, description);
+        opened.describe();
+        read(opened.split("train"));
+      },
+      code);
+}
+
 bool contains(const std::string& text, const std::string& part) {
   const bool found = text.find(part) != std::string::npos;
   if (!found) MESSAGE("'" << part << "' is not in '" << text << "'");

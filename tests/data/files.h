@@ -68,6 +68,12 @@ std::vector<std::int32_t> ints(const data::Split& split, const std::string& fiel
 /// The message of the Error that `f` throws, which must have this code; "" if it throws none.
 std::string error_of(const std::function<void()>& f, ExitCode code = ExitCode::kFile);
 
+/// The same of the description of a dataset that is opened and described, and of whose training
+/// split `read` reads.
+std::string reading_error(const TempDir& directory, const std::string& description,
+                          const std::function<void(const data::Split&)>& read,
+                          ExitCode code = ExitCode::kFile);
+
 bool contains(const std::string& text, const std::string& part);
 
 /// The whole of every field. `augment` as the loader's.

@@ -38,13 +38,8 @@ void write_animals(const TempDir& dir) {
 
 std::string failure(const TempDir& dir, const std::string& description,
                     ExitCode code = ExitCode::kFile) {
-  return error_of(
-      [&] {
-        const data::Dataset opened = dataset(dir, description);
-        opened.describe();
-        floats(opened.split("train"), "x");
-      },
-      code);
+  const auto read = [](const data::Split& split) { floats(split, "x"); };
+  return reading_error(dir, description, read, code);
 }
 
 std::string bad(const std::string& keys) {

@@ -57,13 +57,8 @@ const std::vector<std::string> kInOrder{"", "bad", "so good and so long that it 
 
 std::string failure(const TempDir& dir, const std::string& description,
                     ExitCode code = ExitCode::kFile) {
-  return error_of(
-      [&] {
-        const data::Dataset opened = dataset(dir, description);
-        opened.describe();
-        ints(opened.split("train"), "x");
-      },
-      code);
+  const auto read = [](const data::Split& split) { ints(split, "x"); };
+  return reading_error(dir, description, read, code);
 }
 
 }  // namespace
