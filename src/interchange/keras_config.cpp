@@ -170,6 +170,7 @@ class Layers {
       with_variables_.insert(layer_path(graph, variable));
       check_freeze(graph, variable);
     }
+    const FurtherOutputs all_further(graph);
     auto output = graph.layer_outputs.begin() + std::ssize(config.model.inputs);
     for (const config::InputSpec& input : config.model.inputs) add_input(input);
     for (const config::LayerSpec& spec : config.model.layers) {
@@ -179,7 +180,7 @@ class Layers {
         ++output;
         continue;
       }
-      const auto further = further_outputs(graph, spec.path);
+      const auto& further = all_further.of(spec.path);
       add_use(spec, *output, further);
       output += 1 + std::ssize(further);
     }

@@ -74,7 +74,7 @@ bool is_chain(const std::vector<Use>& uses, const std::string& output) {
 class Reading {
  public:
   Reading(const std::vector<config::LayerSpec>& layers, const Graph& graph, Blocks blocks)
-      : layers_(layers), graph_(graph), blocks_(blocks) {}
+      : layers_(layers), further_(graph), blocks_(blocks) {}
 
   std::vector<Use> read() { return read_list(0); }
 
@@ -109,7 +109,7 @@ class Reading {
       for (const config::LayerOutput& input : spec.inputs) {
         use.inputs.push_back(resolve(input.layer));
       }
-      use.gives_several = !further_outputs(graph_, spec.path).empty();
+      use.gives_several = !further_.of(spec.path).empty();
       uses.push_back(std::move(use));
     }
     return uses;
@@ -130,7 +130,7 @@ class Reading {
   }
 
   const std::vector<config::LayerSpec>& layers_;
-  const Graph& graph_;
+  FurtherOutputs further_;
   Blocks blocks_;
   std::size_t at_ = 0;
   std::map<std::string, std::string> given_on_;
@@ -287,17 +287,24 @@ std::string layer_path(const Graph& graph, const Variable& variable) {
   return graph.node(variable.value).path;
 }
 
-std::vector<NamedValue> further_outputs(const Graph& graph, const std::string& path) {
-  const std::string prefix = path + "/";
-  std::vector<NamedValue> outputs;
+FurtherOutputs::FurtherOutputs(const Graph& graph) {
   for (const NamedValue& value : graph.layer_outputs) {
-    if (!value.name.starts_with(prefix)) continue;
-    const std::string name = value.name.substr(prefix.size());
-    const auto is_same = [&](const NamedValue& other) { return other.name == name; };
-    if (name == "output" || name.find('/') != std::string::npos) continue;
-    if (std::ranges::none_of(outputs, is_same)) outputs.push_back({name, value.value});
+    const std::size_t slash = value.name.rfind('/');
+    if (slash == std::string::npos) continue;
+    const std::string name = value.name.substr(slash + 1);
+    if (name == "output") continue;
+    // A layer that is used several times gives each of them several times.
+    std::vector<NamedValue>& outputs = by_path_[value.name.substr(0, slash)];
+    if (std::ranges::find(outputs, name, &NamedValue::name) == outputs.end()) {
+      outputs.push_back({name, value.value});
+    }
   }
-  return outputs;
+}
+
+const std::vector<NamedValue>& FurtherOutputs::of(const std::string& path) const {
+  static const std::vector<NamedValue> none;
+  const auto outputs = by_path_.find(path);
+  return outputs == by_path_.end() ? none : outputs->second;
 }
 
 std::vector<GlobalTensor> model_weights(const Graph& graph) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,16 @@ Graph predicting_program(const config::Config& config);
 /// The path of the layer that a variable belongs to.
 std::string layer_path(const Graph& graph, const Variable& variable);
 
-/// What the layer of this path gives beside its output, in Keras's order, by name: "state_h".
-std::vector<NamedValue> further_outputs(const Graph& graph, const std::string& path);
+/// What layers give beside their outputs, in Keras's order, by name: "state_h".
+class FurtherOutputs {
+ public:
+  explicit FurtherOutputs(const Graph& graph);
+  /// Of the layer of this path.
+  const std::vector<NamedValue>& of(const std::string& path) const;
+
+ private:
+  std::map<std::string, std::vector<NamedValue>> by_path_;  ///< where there are any
+};
 
 /// The weights of the model of a predicting program.
 std::vector<GlobalTensor> model_weights(const Graph& graph);

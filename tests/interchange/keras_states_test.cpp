@@ -1,6 +1,8 @@
 // config.json of layers that give several outputs, or take a list of states.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include <chrono>
 #include <string>
 
 #include "interchange/written_model.h"
@@ -50,4 +52,36 @@ model:
         "2: c.yaml:7:7: 'write' takes a sequence with a mask and an initial_state; what a .keras "
         "file says of them Keras would read without the mask; export a .weights.h5, which holds "
         "the weights alone");
+}
+
+TEST_CASE("further outputs of a layer stand under its own path, each once") {
+  Graph graph;
+  for (const char* name : {"x/output", "a/output", "a/state_h", "a/state_c", "a/b/output",
+                           "a/b/state_h", "a/output", "a/state_h", "a/state_c", "prediction"}) {
+    graph.layer_outputs.push_back({name, static_cast<ValueId>(graph.layer_outputs.size())});
+  }
+  const FurtherOutputs further(graph);
+  REQUIRE(further.of("a").size() == 2);
+  CHECK(further.of("a")[0].name == "state_h");
+  CHECK(further.of("a")[0].value == 2);
+  CHECK(further.of("a")[1].name == "state_c");
+  REQUIRE(further.of("a/b").size() == 1);
+  CHECK(further.of("a/b")[0].value == 5);
+  CHECK(further.of("x").empty());
+  CHECK(further.of("").empty());
+}
+
+TEST_CASE("further outputs of many layers take a moment") {
+  constexpr int kLayers = 40'000;
+  Graph graph;
+  for (int i = 0; i < kLayers; ++i) {
+    graph.layer_outputs.push_back({fmt::format("layer_{}/output", i), 0});
+    graph.layer_outputs.push_back({fmt::format("layer_{}/state_h", i), 0});
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  const FurtherOutputs further(graph);
+  std::size_t found = 0;
+  for (int i = 0; i < kLayers; ++i) found += further.of(fmt::format("layer_{}", i)).size();
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(1));
+  CHECK(found == kLayers);
 }

@@ -72,7 +72,8 @@ Built build(const std::string& text) {
   const Graph graph = build_model(config, signature, Mode::kPredict, kBatch);
   const TensorType first = graph.type(graph.layer_outputs.at(config.model.inputs.size()).value);
   Built built{print(graph), {{"", first}}};
-  for (const NamedValue& output : further_outputs(graph, config.model.layers.at(0).path)) {
+  const FurtherOutputs further(graph);
+  for (const NamedValue& output : further.of(config.model.layers.at(0).path)) {
     built.outputs.push_back({output.name, graph.type(output.value)});
   }
   if (!is_floating(first.dtype)) return built;
