@@ -39,18 +39,8 @@ States step(GraphBuilder& b, const CellFacts& cell, const Gates& x, RecurrentKer
 
 constexpr CellDef kCell{.name = "gru_cell", .gates = 3, .read = read, .step = step};
 
-ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
-  return build_recurrent(scope, args, kCell, inputs);
-}
-
 }  // namespace
 
-const LayerDef kGru{.names = {"GRU"},
-                    .build = build,
-                    .max_inputs = kAnyNumber,
-                    .call_inputs = {"sequences", "initial_state"},
-                    .ends_with_list = true,
-                    .parts = {{"gru_cell", "cell"}},
-                    .cell = &kCell};
+const LayerDef kGru = recurrent_layer<kCell>("GRU");
 
 }  // namespace meshwork::layers

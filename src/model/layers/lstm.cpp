@@ -25,18 +25,8 @@ States step(GraphBuilder& b, const CellFacts& cell, const Gates& x, RecurrentKer
 
 constexpr CellDef kCell{.name = "lstm_cell", .gates = 4, .states = 2, .read = read, .step = step};
 
-ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
-  return build_recurrent(scope, args, kCell, inputs);
-}
-
 }  // namespace
 
-const LayerDef kLstm{.names = {"LSTM"},
-                     .build = build,
-                     .max_inputs = kAnyNumber,
-                     .call_inputs = {"sequences", "initial_state"},
-                     .ends_with_list = true,
-                     .parts = {{"lstm_cell", "cell"}},
-                     .cell = &kCell};
+const LayerDef kLstm = recurrent_layer<kCell>("LSTM");
 
 }  // namespace meshwork::layers

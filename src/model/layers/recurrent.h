@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -104,5 +105,20 @@ Passed pass_over(Scope& scope, config::Reader& args, const CellDef& cell,
 /// The output of the layer of a cell, and its states as further ones.
 ValueId build_recurrent(Scope& scope, config::Reader& args, const CellDef& cell,
                         std::span<const ValueId> inputs);
+
+/// The layer of a cell.
+template <const CellDef& cell>
+LayerDef recurrent_layer(std::string_view name) {
+  return {.names = {name},
+          .build =
+              [](Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
+                return build_recurrent(scope, args, cell, inputs);
+              },
+          .max_inputs = kAnyNumber,
+          .call_inputs = {"sequences", "initial_state"},
+          .ends_with_list = true,
+          .parts = {{std::string(cell.name), "cell"}},
+          .cell = &cell};
+}
 
 }  // namespace meshwork::layers

@@ -12,18 +12,8 @@ States step(GraphBuilder& b, const CellFacts& cell, const Gates& x, RecurrentKer
 
 constexpr CellDef kCell{.name = "simple_rnn_cell", .is_gated = false, .step = step};
 
-ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
-  return build_recurrent(scope, args, kCell, inputs);
-}
-
 }  // namespace
 
-const LayerDef kSimpleRnn{.names = {"SimpleRNN"},
-                          .build = build,
-                          .max_inputs = kAnyNumber,
-                          .call_inputs = {"sequences", "initial_state"},
-                          .ends_with_list = true,
-                          .parts = {{"simple_rnn_cell", "cell"}},
-                          .cell = &kCell};
+const LayerDef kSimpleRnn = recurrent_layer<kCell>("SimpleRNN");
 
 }  // namespace meshwork::layers
