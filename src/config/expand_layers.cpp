@@ -25,39 +25,13 @@ class Expansion {
       fail_at(layers.at, "the model has no layers; list at least one");
     }
     read_outputs(outputs, list);
-    check_all_taken();
   }
 
  private:
-  /// Of an input or layer, for check_all_taken.
-  struct Taken {
-    std::string name;
-    Location at;
-    std::vector<BlockUse> blocks;
-    bool taken = false;
-  };
-
   void add_input(const InputSpec& input, LayerList& list) {
     NamedLayer named{input.name, input.at, input.at};
     list.add(input.name, named);
-    remember(input.name, input.at, {});
     ++list.inputs;
-  }
-
-  void remember(const std::string& name, const Location& at, const std::vector<BlockUse>& blocks) {
-    places_[name] = taken_.size();
-    taken_.push_back({name, at, blocks});
-  }
-
-  void take(const std::string& name) { taken_[places_.at(name)].taken = true; }
-
-  void check_all_taken() const {
-    for (const Taken& item : taken_) {
-      if (item.taken) continue;
-      fail_at(item.at,
-              "no layer takes '{}'; name it in the 'inputs' of a later one, or remove it{}",
-              item.name, in_blocks(item.blocks));
-    }
   }
 
   void read_outputs(const Value* outputs, LayerList& list) {
@@ -83,7 +57,6 @@ class Expansion {
     for (const OutputSpec& other : model_.outputs) {
       if (other.name == name) fail_at(at, "outputs names '{}' twice; remove one", name);
     }
-    take(from.layer);
     model_.outputs.push_back({name, from, at});
   }
 
@@ -159,17 +132,17 @@ class Expansion {
       name_inner_layers(element.layer.args, list);
       NamedLayer named = name_element(element, list);
       named.layer = static_cast<int>(model_.layers.size());
-      add_layer({element.layer,
-                 named.name,
-                 named.path,
-                 element.inputs,
-                 element.roles,
-                 list.trainable && element.trainable,
-                 element.rematerialize,
-                 element.layouts,
-                 list.blocks,
-                 {},
-                 element.layer.at});
+      model_.layers.push_back({element.layer,
+                               named.name,
+                               named.path,
+                               element.inputs,
+                               element.roles,
+                               list.trainable && element.trainable,
+                               element.rematerialize,
+                               element.layouts,
+                               list.blocks,
+                               {},
+                               element.layer.at});
       list.add(local_name(named.name, list), named);
       list.last = {named.name};
     }
@@ -239,13 +212,6 @@ class Expansion {
     }
   }
 
-  void add_layer(LayerSpec layer) {
-    for (const LayerOutput& input : layer.inputs) take(input.layer);
-    remember(layer.name, layer.at, layer.blocks);
-    if (layer.layer.name == kAddLoss) take(layer.name);
-    model_.layers.push_back(std::move(layer));
-  }
-
   /// One more use of a layer or block: other names, the same paths.
   void use_again(const LayerElement& element, LayerList& list) {
     Reader reader(element.layer.args, "use");
@@ -289,7 +255,7 @@ class Expansion {
       copy.blocks = list.blocks;
       copy.at = named.at;
       set_arguments(copy, element.layer.args);
-      add_layer(std::move(copy));
+      model_.layers.push_back(std::move(copy));
       list.last = {named.name};
     }
     list.add(local_name(named.name, list), named);
@@ -359,7 +325,7 @@ class Expansion {
     end.rematerialize = element.rematerialize;
     end.layouts = element.layouts;
     end.blocks = list.blocks;
-    add_layer(std::move(end));
+    model_.layers.push_back(std::move(end));
     outer.last = {named.name};
   }
 
@@ -377,8 +343,6 @@ class Expansion {
 
   const ModelText& text_;
   ModelSpec& model_;
-  std::vector<Taken> taken_;
-  std::map<std::string, std::size_t> places_;  ///< in taken_
   std::size_t layers_ = 0;
   std::size_t letters_ = 0;
 };

@@ -4,13 +4,9 @@
 
 namespace meshwork::config {
 
-/// The layer that is of use though nothing takes what it gives.
-constexpr std::string_view kAddLoss = "AddLoss";
-
 /// Writes `layers`, a list, out into `model`, whose inputs stand there already: replaces
 /// parameters, repeats, enters blocks, finds what each layer takes. `outputs` (null: the last
-/// layer) names what the model gives. Every layer but kAddLoss must be taken by another or be an
-/// output.
+/// layer) names what the model gives.
 ///
 /// Keys of every element of a list, beside the arguments of its class:
 ///   name       a repeated one counts on: stage, stage_1, stage_2

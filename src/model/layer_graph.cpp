@@ -64,6 +64,26 @@ void check_layouts(const config::LayerSpec& spec, Scope& scope, const std::strin
   }
 }
 
+/// Every input and layer must be taken by a layer or be an output of the model.
+void check_all_taken(const config::ModelSpec& model) {
+  std::set<std::string> taken;
+  for (const config::LayerSpec& spec : model.layers) {
+    for (const config::LayerOutput& input : spec.inputs) taken.insert(input.layer);
+  }
+  for (const config::OutputSpec& output : model.outputs) taken.insert(output.from.layer);
+  const auto check = [&](const std::string& name, const config::Location& at,
+                         const std::vector<config::BlockUse>& blocks) {
+    if (taken.contains(name)) return;
+    fail_at(at, "no layer takes '{}'; name it in the 'inputs' of a later one, or remove it{}", name,
+            config::in_blocks(blocks));
+  };
+  for (const config::InputSpec& input : model.inputs) check(input.name, input.at, {});
+  for (const config::LayerSpec& spec : model.layers) {
+    const LayerDef* const def = config::find_named(layer_registry(), spec.layer.name);
+    if (def == nullptr || !def->may_be_untaken) check(spec.name, spec.at, spec.blocks);
+  }
+}
+
 /// Whether the layer is, or ends with, an activation function.
 bool ends_active(const config::LayerSpec& spec) {
   const LayerDef* const def = config::find_named(layer_registry(), spec.layer.name);
@@ -262,6 +282,7 @@ std::vector<Prediction> add_layers(Scope& scope, const config::ModelSpec& model,
                                    config::Precision precision,
                                    const std::vector<ModelInput>& inputs,
                                    std::vector<std::string>* notes) {
+  check_all_taken(model);
   Layers layers(scope, model, precision, notes);
   for (const ModelInput& input : inputs) layers.add_input(input);
   for (const config::LayerSpec& spec : model.layers) layers.add(spec);

@@ -140,6 +140,15 @@ model:
     - Dense: {name: a, units: 2}
     - Dense: {name: b, units: 2, inputs: input}
 )") == "c.yaml:5:7: no layer takes 'a'; name it in the 'inputs' of a later one, or remove it");
+  CHECK(build_error(
+            "blocks:\n  b: {layers: [{Dense: {name: x, units: 2}}, {ReLU: {inputs: input}}]}\n"
+            "model:\n  input: [4]\n  layers: [b]\n") ==
+        "c.yaml:2:17: no layer takes 'b/x'; name it in the 'inputs' of a later one, or remove it "
+        "(in block 'b', used at c.yaml:5:12)");
+  CHECK(build_error("model: {input: [4], layers: [Dense: {name: d, units: 2}], outputs: input}") ==
+        "c.yaml:1:30: no layer takes 'd'; name it in the 'inputs' of a later one, or remove it");
+  CHECK(build_error("model: {inputs: {a: [4], b: [4]}, layers: [ReLU: {inputs: a}]}") ==
+        "c.yaml:1:26: no layer takes 'b'; name it in the 'inputs' of a later one, or remove it");
 }
 
 TEST_CASE("losses and labels that do not go together name the way out") {

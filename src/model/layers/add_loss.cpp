@@ -1,6 +1,5 @@
 // y = x, of which `weight` times the mean over the samples of what each adds up to is part of the
 // loss
-#include "config/expand_layers.h"
 #include "model/layers/layer.h"
 #include "model/losses/loss.h"
 #include "ops/ops.h"
@@ -24,11 +23,12 @@ ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> input
 
 }  // namespace
 
-const LayerDef kAddLoss{.names = {config::kAddLoss},
+const LayerDef kAddLoss{.names = {"AddLoss"},
                         .build = build,
                         .takes_any_dtype = true,
                         .passes_mask = true,
                         .takes_any_rank = true,
+                        .may_be_untaken = true,
                         .module = ""};
 
 }  // namespace meshwork::layers

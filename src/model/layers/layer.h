@@ -51,6 +51,7 @@ struct LayerDef {
   bool takes_any_rank = false;  ///< dimensions before the last are so many samples
   bool mixes_samples = false;   ///< what it gives for a sample depends on the others of the batch
   bool is_activation = false;   ///< an activation function as a layer of its own
+  bool may_be_untaken = false;  ///< is of use though nothing takes what it gives
   std::vector<std::string_view> call_arguments = {};  ///< that Keras takes when the layer is called
   /// What Keras calls inputs that it takes as arguments of their own; none: one, or a list. Only of
   /// such a layer may inputs be left out before others: `build` finds kNoValue there.
