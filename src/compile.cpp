@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "autodiff/gradients.h"
+#include "base/names.h"
 #include "base/nearest.h"
 #include "graph/text.h"
 #include "graph/verifier.h"
@@ -136,6 +138,37 @@ void backward(Compilation& c) {
                   "with weights, such as Dense");
 }
 
+/// Names of the outputs of layers that other layers take, or that the model gives.
+std::set<std::string> taken_outputs(const config::ModelSpec& model) {
+  std::map<std::string, std::string> paths;  // by name
+  for (const config::LayerSpec& layer : model.layers) paths[layer.name] = layer.path;
+  std::set<std::string> taken{names::kPrediction};
+  const auto take = [&](const config::LayerOutput& from) {
+    const auto path = paths.find(from.layer);
+    taken.insert(fmt::format("{}/{}", path == paths.end() ? from.layer : path->second,
+                             from.output.empty() ? "output" : from.output));
+  };
+  for (const config::LayerSpec& layer : model.layers) std::ranges::for_each(layer.inputs, take);
+  for (const config::OutputSpec& output : model.outputs) take(output.from);
+  return taken;
+}
+
+/// Leaves out what nothing needs, and with it outputs of layers, which are absent then.
+void leave_out_unneeded(Compilation& c) {
+  std::set<std::string> lost;
+  for (const NamedValue& output : c.graph.layer_outputs) lost.insert(output.name);
+  c.graph = prune(std::move(c.graph));
+  for (const NamedValue& output : c.graph.layer_outputs) lost.erase(output.name);
+  if (lost.empty()) return;
+  const std::set<std::string> taken = taken_outputs(c.config.model);
+  for (const std::string& name : lost) {
+    c.facts.absent.emplace(name, taken.contains(name)
+                                     ? "this program does not need it"
+                                     : "nothing takes it: name it in 'inputs' or 'outputs', or "
+                                       "leave the rule out");
+  }
+}
+
 void step(Compilation& c) {
   if (mode_of(c.kind) == Mode::kTrain) {
     add_update(c.graph, c.config.compile->optimizer, c.kind == ProgramKind::kAccumulate);
@@ -143,7 +176,7 @@ void step(Compilation& c) {
   if (c.kind == ProgramKind::kInitialize) c.graph = initialization(c.graph);
   if (c.kind == ProgramKind::kAverage) c.graph = averaging(c.graph, c.config.compile->optimizer);
   if (c.kind == ProgramKind::kReduce) c.graph = reduction_of_sums(c.graph);
-  c.graph = prune(std::move(c.graph));
+  leave_out_unneeded(c);
 }
 
 void note_idle_axes(Compilation& c) {

@@ -53,8 +53,8 @@ enum class Mode { kTrain, kEvaluate, kPredict, kDecode };
 
 /// What a graph does not say of the model.
 struct ModelFacts {
-  /// Paths of variables that layers would have under other arguments, and the argument that leaves
-  /// each out: "d1/bias", "use_bias: false".
+  /// Paths of variables and outputs that layers would have under other arguments, and the argument
+  /// that leaves each out: "d1/bias", "use_bias: false".
   std::map<std::string, std::string> absent;
   /// For the user: masks that end within the model, probabilities that a loss takes for logits.
   std::vector<std::string> notes;

@@ -73,8 +73,8 @@ struct PinnedLayouts {
 PinnedLayouts pin_layouts(const Graph& graph, const config::Config& config, const Mesh& mesh);
 
 /// Notes about rules of either map, and of layers, that lay out nothing in a program, as of
-/// check_all_hit(); throws its Error. `absent`: the variables that layers of the program would have
-/// under other arguments, and what leaves them out.
+/// check_all_hit(); throws its Error. `absent`: the variables and outputs that layers would have if
+/// the model were otherwise, and what leaves them out.
 std::vector<std::string> check_rules_hit(const Graph& graph, const config::Config& config,
                                          const std::map<std::string, std::string>& absent = {});
 

@@ -183,6 +183,39 @@ TEST_CASE("a rule for a bias that a layer leaves out is a note of every command"
   CHECK(folder.run("evaluate --from run" + rest).err == "meshwork: note: " + note);
 }
 
+TEST_CASE("a rule for an output that is not computed is a note that says why") {
+  const JobFolder folder;
+  folder.write("l.yaml", R"(mesh: {data: 2}
+layout_map:
+  read/state_c: [data]
+  s/output: [data]
+dataset:
+  format: synthetic
+  splits: {train: {x: {normal: [8, 5, 3]}, y: {integers: [8], below: 2}}}
+model:
+  input: [5, 3]
+  layers:
+    - LSTM: {name: read, units: 4, return_state: true}
+    - Square: {name: s}
+    - AddLoss
+    - Dense: {name: d, units: 2, inputs: read}
+compile: {optimizer: sgd, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
+run_directory: run
+)");
+  const std::string place = "meshwork: note: l.yaml:";
+  const std::string untaken =
+      place +
+      "3:3: layout_map: 'read/state_c' lays out nothing: the model leaves out 'read/state_c' "
+      "(nothing takes it: name it in 'inputs' or 'outputs', or leave the rule out)\n";
+  const Finished fitted = folder.run("fit l.yaml");
+  CHECK(fitted.exit_code == 0);
+  CHECK(fitted.err == untaken);
+  // What only the loss takes is no part of a program that predicts.
+  const Finished predicted = folder.run("predict l.yaml --from run --split train --output p.npy");
+  CHECK(predicted.exit_code == 0);
+  CHECK(predicted.err == "");
+}
+
 TEST_CASE("probabilities that a loss takes for logits are a note") {
   const JobFolder folder;
   const Finished validated = folder.run("validate c.yaml model.layers.d2.activation=softmax");
