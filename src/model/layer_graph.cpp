@@ -201,7 +201,14 @@ class Layers {
       if (output.name == name.output) return {output.value};
       known.push_back(output.name);
     }
-    const auto absent = scope_.absent().find(given.path + "/" + name.output);
+    const std::string path = given.path + "/" + name.output;
+    if (scope_.is_variable(path)) {
+      fail_at(at,
+              "{}: {} has no output '{}', which is a variable; known: '{}'; write the name of the "
+              "layer alone for its 'output'",
+              what, given.what, name.output, join(known, "', '"));
+    }
+    const auto absent = scope_.absent().find(path);
     if (absent != scope_.absent().end()) {
       fail_at(at, "{}: {} has no output '{}', which '{}' leaves out; known: '{}'", what, given.what,
               name.output, absent->second, join(known, "', '"));

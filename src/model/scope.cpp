@@ -118,6 +118,7 @@ ValueId Scope::optional_variable(bool present, const std::string& why, const std
 void Scope::add_output(const std::string& name, ValueId value, const std::string& why) {
   if (value == kNoValue) {
     absent_.emplace(path_of(name), why);
+    absent_outputs_.insert(path_of(name));
   } else {
     further_outputs_.push_back({name, cast(value, output_dtype())});
   }

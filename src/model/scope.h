@@ -120,6 +120,10 @@ class Scope {
   /// Paths of the variables and further outputs that layers would have under other arguments, and
   /// what leaves them out.
   const std::map<std::string, std::string>& absent() const { return absent_; }
+  /// Whether `path` is that of a variable, be it one that is absent().
+  bool is_variable(const std::string& path) const {
+    return variables_.contains(path) || (absent_.contains(path) && !absent_outputs_.contains(path));
+  }
 
   /// variable() for state that the optimizer leaves alone, such as moving_mean, always float32.
   /// Where a shared layer has updated it before in this step, this is the updated value, as in
@@ -194,6 +198,7 @@ class Scope {
   std::map<std::pair<ValueId, DType>, ValueId> casts_;
   std::map<std::string, ValueId> variables_;  ///< by path
   std::map<std::string, std::string> absent_;
+  std::set<std::string> absent_outputs_;  ///< of these
   std::set<std::string> used_;
   std::vector<ValueId> losses_;
   std::vector<Penalty> output_penalties_;

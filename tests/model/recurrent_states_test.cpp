@@ -109,6 +109,18 @@ TEST_CASE("an output that is not there is an error that lists those that are") {
   CHECK(behind("LSTM: {name: encoder, units: 3}", "Dense: {units: 1, inputs: encoder/state_h}") ==
         "layer 'dense' (Dense): layer 'encoder' (LSTM) has no output 'state_h', which "
         "'return_state: false' leaves out; known: 'output'");
+  const std::string way_out = "; write the name of the layer alone for its 'output'";
+  for (const char* use_bias : {"true", "false"}) {
+    CHECK(behind(fmt::format("Dense: {{name: d, units: 3, use_bias: {}}}", use_bias),
+                 "Dense: {units: 1, inputs: d/bias}") ==
+          "layer 'dense' (Dense): layer 'd' (Dense) has no output 'bias', which is a variable; "
+          "known: 'output'" +
+              way_out);
+  }
+  CHECK(behind(kEncoder, "Dense: {units: 1, inputs: encoder/lstm_cell/bias}") ==
+        "layer 'dense' (Dense): layer 'encoder' (LSTM) has no output 'lstm_cell/bias', which is a "
+        "variable; known: 'output', 'state_h', 'state_c'" +
+            way_out);
   CHECK(behind(kEncoder, "Dense: {units: 1, inputs: input/state_h}") ==
         "Dense: 'input' is an input, and has one output, not 'state_h'");
   CHECK(behind(kEncoder, "Dense: {units: 1, inputs: encodr/state_h}") ==
