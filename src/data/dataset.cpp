@@ -182,14 +182,16 @@ void check_alike(const Split& split, const Split& other) {
   }
 }
 
-/// "samples", or "windows of 64 characters, 65 different".
+/// "windows of 64 characters, 65 different", "texts of 256 tokens, 30522 different" where there is
+/// nothing beside them, or "samples".
 std::string describe_samples(const Split& split) {
-  const SourceInfo& info = split.fields.front().source->info();
-  // Labels of windows are tokens, too; those of a table's texts are not.
-  const bool are_windows = split.fields.size() == 1 || split.fields[1].source->info().vocabulary;
-  if (info.vocabulary == nullptr || !are_windows) return "samples";
+  const Source& source = *split.fields.front().source;
+  const SourceInfo& info = source.info();
+  const bool are_windows = source.holder().info().shape.size() == 1;  // of a row of tokens
+  if (info.vocabulary == nullptr || !(are_windows || split.fields.size() == 1)) return "samples";
   const std::size_t different = info.vocabulary->texts.size();
-  return fmt::format("windows of {} {}s{}", info.shape.back(), info.vocabulary->unit,
+  return fmt::format("{} of {} {}s{}", are_windows ? "windows" : "texts", info.shape.back(),
+                     info.vocabulary->unit,
                      different == 0 ? "" : fmt::format(", {} different", different));
 }
 

@@ -103,6 +103,9 @@ TEST_CASE("without labels every text below the folder is read") {
   std::vector<std::string> texts{"none either"};
   texts.insert(texts.end(), kInOrder.begin(), kInOrder.end());
   CHECK(ints(opened.split("train"), "x") == tokens_of(texts, 5));
+  const std::size_t different = data::Tokenizer(json(), "bert.json").texts().size();
+  CHECK(opened.describe() ==
+        fmt::format("train: 6 texts of 5 tokens, {} different, x int32 [5]\n", different));
 }
 
 TEST_CASE("splits may be parts of one folder, whose texts are shuffled with their classes") {
