@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/join.h"
-#include "base/json_dump.h"
+#include "base/json.h"
 #include "base/local_work.h"
 #include "base/quote.h"
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "data/tokenizer/tokenizer.h"
 
 namespace meshwork::data {
@@ -18,7 +19,7 @@ constexpr const char* kTokenizer = "tokenizer";
 
 /// What numbers depend on.
 nlohmann::json essence(const std::string& tokenizer) {
-  auto json = nlohmann::json::parse(tokenizer);
+  auto json = parse_json<nlohmann::json>(tokenizer, kTokenizerFile);
   for (const char* key : {"version", "truncation", "padding"}) json.erase(key);
   return json;
 }
@@ -29,13 +30,14 @@ std::string to_json(const Vocabulary& vocabulary) {
   const Json json = vocabulary.tokenizer.empty()
                         ? Json{{kUnit, vocabulary.unit}, {kTokens, vocabulary.texts}}
                         : Json{{kUnit, vocabulary.unit}, {kTokenizer, kTokenizerFile}};
-  return json.dump(2) + "\n";
+  return json_dump(json, 2) + "\n";
 }
 
 Vocabulary read_vocabulary(const std::string& path) {
   const std::string text = read_text_file(path);
+  const std::string place = path + ": not the vocabulary of a run";
+  const auto read = parse_json<Json>(text, place);
   try {
-    const Json read = Json::parse(text);
     if (read.contains(kTokenizer)) {
       if (read.at(kTokenizer) == kTokenizerFile) {
         return read_tokenizer(std::filesystem::path(path).replace_filename(kTokenizerFile));
@@ -44,7 +46,7 @@ Vocabulary read_vocabulary(const std::string& path) {
     }
     return {read.at(kUnit).get<std::string>(), read.at(kTokens).get<std::vector<std::string>>()};
   } catch (const Json::exception& error) {
-    fail(ExitCode::kFile, "{}: not the vocabulary of a run: {}", path, error.what());
+    fail(ExitCode::kFile, "{}: {}", place, error.what());
   }
 }
 

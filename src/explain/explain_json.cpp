@@ -3,7 +3,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "base/json_dump.h"
+#include "base/json.h"
 #include "explain/explain_text.h"
 #include "explain/words.h"
 #include "job/mesh_json.h"

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "base/json_dump.h"
+#include "base/json.h"
 #include "explain/plan_report.h"
 #include "explain/words.h"
 #include "job/mesh_json.h"

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/byte_size.h"
-#include "base/json_dump.h"
+#include "base/json.h"
 #include "explain/draw/columns.h"
 #include "explain/suggestion.h"
 #include "explain/words.h"

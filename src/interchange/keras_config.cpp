@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "config/lookup.h"
 #include "interchange/keras_compile.h"
 #include "interchange/keras_json.h"
@@ -359,7 +360,7 @@ std::string keras_config(const config::Config& config, const Graph& graph) {
     for (const config::LayerOutput& output : outputs) names.push_back(layers.layer_of(output));
     model["compile_config"] = keras_compile_config(config, names);
   }
-  return model.dump();
+  return json_dump(model);
 }
 
 }  // namespace meshwork

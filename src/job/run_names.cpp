@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json_dump.h"
+#include "base/json.h"
 #include "state/run_directory.h"
 
 namespace meshwork {
@@ -26,7 +26,9 @@ Names read_names(const std::string& file, const Json& json) {
 }
 
 /// Names as a file has them, which holds UTF-8 alone.
-Names as_written(const Names& names) { return Json::parse(json_dump(Json(names))).get<Names>(); }
+Names as_written(const Names& names) {
+  return parse_json<Json>(json_dump(Json(names)), "names").get<Names>();
+}
 
 /// "2 is 'c' in run/names.json, 'd' here"
 std::string difference(const std::string& file, const Names& there, const Names& here) {
@@ -55,7 +57,7 @@ void write_names(const data::Split& split, const std::string& directory) {
 void check_same_names(const data::Split& split, const std::string& weights) {
   const std::string file = run_directory_of(weights) + "/" + kNamesFile;
   if (!is_regular_file(file)) return;
-  const Json json = Json::parse(read_text_file(file), nullptr, false);
+  const auto json = json_or_null<Json>(read_text_file(file));
   for (const data::Field& field : split.fields) {
     const data::NumberNames& here = field.source->info().names;
     if (here.texts.empty() || here.may_differ) continue;

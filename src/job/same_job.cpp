@@ -9,7 +9,7 @@
 #include "backend/cuda_libraries.h"
 #include "base/error.h"
 #include "base/join.h"
-#include "base/json_dump.h"
+#include "base/json.h"
 #include "base/terminal.h"
 #include "comm/collectively.h"
 #include "config/yaml.h"
@@ -97,7 +97,7 @@ void check_same_job(const Job& job, HostGroup& hosts, const std::string& options
       gather_texts(hosts, describe(job, options, products, hosts.rank()));
   if (std::ranges::all_of(all, [&](const std::string& text) { return text == all[0]; })) return;
   std::vector<Json> jobs;
-  for (const std::string& text : all) jobs.push_back(Json::parse(text));
+  for (const std::string& text : all) jobs.push_back(parse_json<Json>(text, "what a rank has"));
   for (const auto& [key, name, way_out, may_differ] : kParts) {
     std::vector<std::string> parts;
     for (const Json& job_of_rank : jobs) parts.push_back(job_of_rank.value(key, ""));

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/json_dump.h"
+#include "base/json.h"
 #include "base/version.h"
 #include "model/layer_prints.h"
 #include "state/checkpoint.h"
@@ -74,7 +74,8 @@ void check_same_model(const config::Config& config, const std::string& weights) 
   const auto model = metadata.find(kModel), version = metadata.find(kVersionKey);
   if (model == metadata.end() || version == metadata.end() || version->second != kVersion) return;
   try {
-    compare(Json::parse(model->second), Json::parse(describe(config)), weights);
+    compare(parse_json<Json>(model->second, weights, "what it says of the model"),
+            parse_json<Json>(describe(config), config.file, "the model"), weights);
   } catch (const Json::exception& error) {
     fail(ExitCode::kFile, "{}: what it says of the model is damaged: {}", weights, error.what());
   }

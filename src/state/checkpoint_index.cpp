@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/fitting_product.h"
-#include "base/json_dump.h"
+#include "base/json.h"
 #include "base/quote.h"
 #include "state/json_integer.h"
 
@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 constexpr const char* kFormat = "meshwork checkpoint";
 constexpr int kVersion = 1;
 constexpr const char* kChecksum = "xxh3";
-constexpr int kMaxDepth = 64;
+constexpr const char* kNoIndex = "not a good index of a checkpoint";
 constexpr std::size_t kMaxSlices = 1U << 14U;  // of a tensor, each compared with all others
 
 constexpr std::size_t kLongestReason = 1000;  // it quotes what stands in the file
@@ -29,7 +29,7 @@ constexpr std::size_t kLongestReason = 1000;  // it quotes what stands in the fi
 template <class... Args>
 [[noreturn]] void refuse(const std::string& file, fmt::format_string<Args...> format,
                          Args&&... args) {
-  fail(ExitCode::kFile, "{}: not a good index of a checkpoint: {}", file,
+  fail(ExitCode::kFile, "{}: {}: {}", file, kNoIndex,
        shortened(fmt::format(format, std::forward<Args>(args)...), kLongestReason));
 }
 
@@ -176,9 +176,9 @@ void check_version(const Json& version, const std::string& file) {
     throw NewerIndexError(
         fmt::format("{}: a newer version of Meshwork has written this checkpoint, in version {} of "
                     "the format, and this one reads version {}; install that version",
-                    file, version.dump(), kVersion));
+                    file, json_dump(version), kVersion));
   }
-  refuse(file, "version {} is not the {} that this meshwork reads", version.dump(), kVersion);
+  refuse(file, "version {} is not the {} that this meshwork reads", json_dump(version), kVersion);
 }
 
 CheckpointIndex read_index(const Json& json, const std::string& file) {
@@ -196,7 +196,7 @@ CheckpointIndex read_index(const Json& json, const std::string& file) {
   }
   check_coverage(index, file);
   index.metadata = json.at("metadata").get<Metadata>();
-  index.state = json.at("state").dump();
+  index.state = json_dump(json.at("state"));
   index.config = json.at("config").get<std::string>();
   check_checksum(json, file);
   return index;
@@ -206,12 +206,7 @@ CheckpointIndex read_index(const Json& json, const std::string& file) {
 template <class Read>
 auto read_json(std::string_view text, const std::string& file, Read read) {
   try {
-    return read(Json::parse(text, [&](int depth, Json::parse_event_t, Json&) {
-      if (depth > kMaxDepth) refuse(file, "it is nested more than {} deep", kMaxDepth);
-      return true;
-    }));
-  } catch (const Json::parse_error& error) {
-    refuse(file, "it is not JSON, at byte {}", error.byte);
+    return read(parse_strict_json<Json>(text, fmt::format("{}: {}", file, kNoIndex)));
   } catch (const Json::exception& error) {
     const std::string what = error.what();  // "[json.exception.out_of_range.403] key .. not found"
     refuse(file, "{}", what.substr(std::min(what.size(), what.find(']') + 2)));
@@ -232,9 +227,12 @@ std::string to_json(const CheckpointIndex& index) {
     tensors.push_back({{"path", tensor.path}, {"dtype", tensor.dtype}, {"shape", tensor.shape}});
   }
   for (const StoredSlice& slice : index.slices) slices.push_back(slice_to_json(slice));
-  Json json{{"format", kFormat},          {"version", kVersion},
-            {"metadata", index.metadata}, {"state", Json::parse(index.state)},
-            {"config", index.config},     {"tensors", std::move(tensors)},
+  Json json{{"format", kFormat},
+            {"version", kVersion},
+            {"metadata", index.metadata},
+            {"state", parse_json<Json>(index.state, "the state of a checkpoint")},
+            {"config", index.config},
+            {"tensors", std::move(tensors)},
             {"slices", std::move(slices)}};
   json[kChecksum] = checksum_of(json);
   return json_dump(json) + '\n';
@@ -247,7 +245,7 @@ CheckpointIndex parse_checkpoint_index(std::string_view json, const std::string&
 std::string slices_to_json(const std::vector<StoredSlice>& slices) {
   Json json = Json::array();
   for (const StoredSlice& slice : slices) json.push_back(slice_to_json(slice));
-  return json.dump();
+  return json_dump(json);
 }
 
 std::vector<StoredSlice> parse_slices(std::string_view json,

@@ -12,9 +12,9 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/fitting_product.h"
+#include "base/json.h"
 #include "base/nearest.h"
 #include "base/quote.h"
-#include "state/json_text.h"
 
 namespace meshwork {
 namespace {
@@ -219,7 +219,8 @@ std::string_view safetensors_word(DType dtype) {
 
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_begin,
                                            std::uint64_t data_bytes, const std::string& file) {
-  const Json root = parse_json(json, file + ": not a good safetensors file", "the header");
+  const auto root =
+      parse_strict_json<Json>(json, file + ": not a good safetensors file", "the header");
   if (!root.is_object()) refuse(file, "the header is not a map");
   SafetensorsHeader header;
   for (const auto& [path, value] : root.items()) {

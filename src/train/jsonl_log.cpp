@@ -1,7 +1,7 @@
 // JSON Lines: an object for every row, such as {"epoch":0,"loss":0.4991,"seconds":4.51}
 #include <nlohmann/json.hpp>
 
-#include "base/json_dump.h"
+#include "base/json.h"
 #include "train/csv_log.h"
 
 namespace meshwork {

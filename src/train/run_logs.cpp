@@ -52,7 +52,7 @@ void check_log_formats(const config::FitSpec& fit) { formats_of(fit); }
 
 RunLogs::RunLogs(const config::FitSpec& fit, const std::string& directory,
                  const std::vector<std::string>& expected, const Json& state, Say say)
-    : expected_(expected), known_(state), say_(std::move(say)) {
+    : expected_(expected), known_(std::make_unique<Json>(state)), say_(std::move(say)) {
   for (const LogFormat* format : formats_of(fit)) {
     open(*format, directory, kMetrics, "epoch", metrics_);
     const std::string note = metrics_.back().file->describe_left_out(expected_);
@@ -61,11 +61,13 @@ RunLogs::RunLogs(const config::FitSpec& fit, const std::string& directory,
   }
 }
 
+RunLogs::~RunLogs() = default;
+
 void RunLogs::open(const LogFormat& format, const std::string& directory, const std::string& table,
                    const std::string& key, std::vector<Open>& logs) {
   const std::string name = name_of(table, format);
-  const Json state = known_.is_null() ? Json() : known_.value(name, Json());
-  const Json* old = known_.is_null() ? nullptr : &state;
+  const Json state = known_->is_null() ? Json() : known_->value(name, Json());
+  const Json* old = known_->is_null() ? nullptr : &state;
   logs.push_back({name, format.open(directory + "/" + name, key, old), false});
 }
 
@@ -101,7 +103,7 @@ void RunLogs::add_step(std::int64_t step, double loss, const Pace& pace) {
 }
 
 Json RunLogs::state() const {
-  Json json = known_.is_null() ? Json::object() : known_;
+  Json json = known_->is_null() ? Json::object() : *known_;
   for (const auto* logs : {&metrics_, &steps_}) {
     for (const Open& log : *logs) json[log.name] = log.file->state();
   }

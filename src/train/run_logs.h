@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -39,6 +38,9 @@ class RunLogs {
   /// files are emptied. Throws what File throws.
   RunLogs(const config::FitSpec& fit, const std::string& directory,
           const std::vector<std::string>& expected, const Json& state, Say say);
+  ~RunLogs();
+  RunLogs(const RunLogs&) = delete;
+  RunLogs& operator=(const RunLogs&) = delete;
 
   void add_epoch(std::int64_t epoch, const Logs& logs, const Pace& pace);
   void add_step(std::int64_t step, double loss, const Pace& pace);
@@ -58,7 +60,7 @@ class RunLogs {
   void add(std::vector<Open>& logs, const LogRow& row);
 
   std::vector<std::string> expected_;
-  Json known_;  ///< states of files, as they were when the run went on
+  std::unique_ptr<const Json> known_;  ///< states of files, as they were when the run went on
   Say say_;
   std::vector<Open> metrics_, steps_;
 };

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/host_name.h"
-#include "base/json_dump.h"
+#include "base/json.h"
 #include "base/terminal.h"
 #include "job/mesh_json.h"
 #include "job/tuned_products.h"
@@ -36,7 +36,7 @@ std::string file_in(const std::string& run_directory) { return run_directory + "
 /// That of a run; no object where there is none that can be read.
 OrderedJson record_in(const std::string& run_directory) {
   try {
-    return OrderedJson::parse(read_text_file(file_in(run_directory)), nullptr, false);
+    return json_or_null<OrderedJson>(read_text_file(file_in(run_directory)));
   } catch (const Error&) {
     return {};
   }
@@ -174,7 +174,7 @@ std::string RunRecord::line() const { return json_dump(*json_); }
 void fail_record_in(const std::string& run_directory, ExitCode code, const std::string& message) {
   const std::string path = file_in(run_directory);
   try {
-    OrderedJson json = OrderedJson::parse(read_text_file(path), nullptr, false);
+    auto json = json_or_null<OrderedJson>(read_text_file(path));
     if (!json.is_object() || json.value("status", "") != kRunning) return;
     json["message"] = message;
     add_end(json, "failed", code);

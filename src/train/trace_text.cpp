@@ -8,7 +8,7 @@
 
 #include "base/host_name.h"
 #include "base/join.h"
-#include "base/json_dump.h"
+#include "base/json.h"
 #include "graph/op_def.h"
 #include "graph/text.h"
 #include "sharding/mesh.h"

@@ -7,7 +7,7 @@
 #include "base/byte_size.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json_dump.h"
+#include "base/json.h"
 #include "comm/collectively.h"
 #include "config/standalone.h"
 #include "job/node_memory.h"
@@ -64,7 +64,7 @@ Json data_of(const Job& job) {
 template <class Read>
 auto read_state(const Checkpoint& checkpoint, Read read) {
   try {
-    return read(Json::parse(checkpoint.index().state));
+    return read(parse_json<Json>(checkpoint.index().state, checkpoint.directory(), "its state"));
   } catch (const Json::exception& error) {
     fail(ExitCode::kFile, "{}: its state is damaged: {}", checkpoint.directory(), error.what());
   }
@@ -116,7 +116,8 @@ void check_same_data(const Checkpoint& checkpoint, const Job& job, const Fingerp
       fail(
           "{}: {} is {} here, {} in the run that is resumed; a run goes on with the same samples "
           "in the same order: leave {} as it was, or begin a new run with --from {}",
-          checkpoint.directory(), key, value.dump(), stored.dump(), key, checkpoint.directory());
+          checkpoint.directory(), key, json_dump(value), json_dump(stored), key,
+          checkpoint.directory());
     }
     if (state.at("fingerprint") != mine.training) refuse_samples(checkpoint, job, "");
     // Not there in older states, and in runs that did not validate.

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/join.h"
-#include "base/json_dump.h"
+#include "base/json.h"
 #include "base/names.h"
 #include "cli/command.h"
 #include "cli/rank.h"

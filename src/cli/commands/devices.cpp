@@ -10,7 +10,7 @@
 #include "base/byte_size.h"
 #include "base/error.h"
 #include "base/join.h"
-#include "base/json_dump.h"
+#include "base/json.h"
 #include "cli/command.h"
 #include "device/cuda_device.h"
 #include "job/tuned_products.h"

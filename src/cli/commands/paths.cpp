@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/json_dump.h"
+#include "base/json.h"
 #include "cli/command.h"
 #include "cli/config_arguments.h"
 #include "cli/notes.h"

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 
 namespace meshwork::data {
 namespace {
@@ -21,11 +22,13 @@ void for_separated(std::string_view text, const std::string& path, const std::st
 /// {"text": ".."} -> the text and the end.
 std::string document_of(std::string_view line, const TextDocuments& documents,
                         const std::string& path, std::int64_t number) {
+  const std::string place =
+      fmt::format("{}: line {}: no JSON object with a text '{}'", path, number, documents.key);
+  const auto object = parse_json<nlohmann::json>(line, place);
   try {
-    return nlohmann::json::parse(line).at(documents.key).get<std::string>() + documents.end;
+    return object.at(documents.key).get<std::string>() + documents.end;
   } catch (const nlohmann::json::exception& error) {
-    fail(ExitCode::kFile, "{}: line {}: no JSON object with a text '{}': {}", path, number,
-         documents.key, error.what());
+    fail(ExitCode::kFile, "{}: {}", place, error.what());
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
+
 namespace meshwork::data {
 namespace {
 
@@ -43,7 +45,7 @@ std::vector<std::int32_t> numbers_of(JsonReader& special, const std::string& nam
   std::vector<std::int32_t> numbers;
   for (const Json& id : ids) {
     if (!id.is_number_integer() || !table.has(id.get<std::int64_t>())) {
-      entry.fail_at("ids", "{} is the number of no token", id.dump());
+      entry.fail_at("ids", "{} is the number of no token", json_dump(id));
     }
     numbers.push_back(id.get<std::int32_t>());
   }

@@ -2,20 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
+#include "base/json.h"
 
 namespace meshwork::data {
 namespace {
 
 using Json = nlohmann::json;
-
-Json parse(std::string_view json, const std::string& name) {
-  try {
-    return Json::parse(json);
-  } catch (const Json::exception& error) {
-    fail(ExitCode::kFile, "{}: not a tokenizer.json: {}", name, error.what());
-  }
-}
 
 /// What `read` makes of an object; nothing where it is null.
 template <class T>
@@ -28,7 +20,7 @@ T read_if_there(JsonReader& file, std::string_view key, T (*read)(JsonReader&)) 
 }  // namespace
 
 Tokenizer::Tokenizer(std::string_view json, const std::string& name) {
-  const Json parsed = parse(json, name);
+  const auto parsed = parse_json<Json>(json, name + ": not a tokenizer.json");
   JsonReader file(parsed, name);
   for (const char* key : {"version", "truncation", "padding"}) file.find(key);
   normalizer_ = read_if_there(file, "normalizer", read_normalizer);

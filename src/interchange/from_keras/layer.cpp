@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "config/names.h"
 #include "interchange/from_keras/values.h"
 #include "model/activations/activation.h"
@@ -107,7 +108,7 @@ void add_call_arguments(const LayerDef& def, const Call& call, Value& args) {
     if (json.is_null() || key == "training") continue;
     if (std::ranges::find(def.call_arguments, key) == def.call_arguments.end()) {
       fail("its call has the argument {}, which there is none for here",
-           key.empty() ? json.dump() : fmt::format("'{}'", key));
+           key.empty() ? json_dump(json) : fmt::format("'{}'", key));
     }
     args.insert(key, {}).value = value_of(json);
   }

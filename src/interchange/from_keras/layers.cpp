@@ -1,6 +1,7 @@
 #include "interchange/from_keras/layers.h"
 
 #include "base/error.h"
+#include "base/json.h"
 #include "config/yaml.h"
 #include "interchange/from_keras/nodes.h"
 #include "interchange/from_keras/values.h"
@@ -67,7 +68,7 @@ class Reading {
         fail(
             "{}: {}input '{}' has the shape {}: all samples have one shape here; build the model "
             "for one, keras.Input((224, 224, 3)), and save it again",
-            file_, within_, input.layer, given.dump());
+            file_, within_, input.layer, json_dump(given));
       }
       type.shape.push_back(whole(given[d]));
     }

@@ -1,8 +1,8 @@
 #include "interchange/from_keras/read.h"
 
 #include "base/file.h"
+#include "base/json.h"
 #include "state/formats/open_zip.h"
-#include "state/json_text.h"
 
 namespace meshwork::from_keras {
 namespace {
@@ -34,7 +34,7 @@ std::string text_of(const std::string& file) {
 }  // namespace
 
 Json read_model(const std::string& file) {
-  return parse_ordered_json(text_of(file), file, "the description of the model");
+  return parse_strict_json<Json>(text_of(file), file, "the description of the model");
 }
 
 }  // namespace meshwork::from_keras

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json.h"
 #include "config/names.h"
 #include "model/activations/activation.h"
 
@@ -101,7 +102,7 @@ Value value_of(const Json& json) {
   if (json.is_string()) return word(json.get<std::string>());
   if (json.is_boolean()) return Value::of_text(json.get<bool>() ? "true" : "false");
   if (json.is_number_float()) return Value::of_text(number_text(json.get<double>()));
-  if (json.is_number()) return Value::of_text(json.dump());
+  if (json.is_number()) return Value::of_text(json_dump(json));
   if (json.is_array()) return list_of(json);
   // Tuples have their items beside the name of their class.
   if (json.value("class_name", "") == "__tuple__" && json.contains("items")) {

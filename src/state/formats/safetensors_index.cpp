@@ -1,12 +1,13 @@
 // Hugging Face's <name>.safetensors.index.json: "weight_map", from each tensor to the file beside
 // it that has it
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/quote.h"
 #include "state/formats/format.h"
-#include "state/json_text.h"
 #include "state/safetensors.h"
 #include "state/stored_tensors.h"
 
@@ -45,7 +46,8 @@ class Tensors : public TensorFile {
 
   /// Tensors, and their shards.
   std::map<std::string, std::string> read_index() const {
-    const auto json = parse_json(read_text_file(name()), name(), "the index");
+    const auto json =
+        parse_strict_json<nlohmann::json>(read_text_file(name()), name(), "the index");
     const auto map = json.is_object() ? json.find("weight_map") : json.end();
     if (map == json.end() || !map->is_object()) {
       refuse("not a good index of safetensors: it has no map 'weight_map'");
@@ -54,7 +56,8 @@ class Tensors : public TensorFile {
     for (const auto& [tensor, shard] : map->items()) {
       const std::string file = shard.is_string() ? shard.get<std::string>() : "";
       if (file.empty() || file[0] == '.' || file.find('/') != std::string::npos) {
-        refuse("'{}': {} is no name of a file beside it", excerpt(tensor), excerpt(shard.dump()));
+        refuse("'{}': {} is no name of a file beside it", excerpt(tensor),
+               excerpt(json_dump(shard)));
       }
       shards[tensor] = file;
     }

@@ -12,7 +12,7 @@
 #include "backend/cuda/products/problem_fields.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json_dump.h"
+#include "base/json.h"
 #include "base/quote.h"
 #include "device/cuda/cache.h"
 
@@ -73,7 +73,7 @@ Json json_of(const Problem& problem, const Tuned& tuned) {
 std::string hex_of(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
 
 Table parse(const std::string& text) {
-  const Json json = Json::parse(text);
+  const auto json = parse_json<Json>(text, "the table");
   Table table{.gpu = json.at("gpu"), .cublaslt = json.at("cublaslt"), .products = {}};
   for (const Json& entry : json.at("products")) {
     Problem problem{};
@@ -144,7 +144,7 @@ void write_table(const Table& table, const std::string& file) {
 std::uint64_t digest(const Table& table) {
   std::string text = fmt::format("{}\n{}\n", table.gpu, table.cublaslt);
   for (const auto& [problem, tuned] : table.products) {
-    text += fmt::format("{} {}{}\n", json_of(problem).dump(), hex_of(tuned.algorithm),
+    text += fmt::format("{} {}{}\n", json_dump(json_of(problem)), hex_of(tuned.algorithm),
                         tuned.in_turn ? " in turn" : "");
   }
   return XXH64(text.data(), text.size(), 0);
