@@ -155,6 +155,35 @@ CALLS = {
         {"Rescaling": {"scale": [[1, 2], [0.5, -1], [3, 4]], "offset": [[1.0], [2.0], [0.25]]}},
     ),
     "rescaling_steps": ([3, 2], {"Rescaling": {"scale": [[[1.0], [2.0], [-0.5]]]}}),
+    "normalization": ([4, 3], {"Normalization": {}}),
+    "normalization_axes": ([4, 3, 2], {"Normalization": {"axis": [3, 1]}}),
+    "normalization_all": ([4, 3], {"Normalization": {"axis": None}}),
+    "normalization_given": (
+        [4, 3],
+        {"Normalization": {"mean": [0.5, 1.0, -2.0], "variance": [4.0, 0.3, 1.0]}},
+    ),
+    "normalization_number": (
+        [4, 3],
+        {"Normalization": {"axis": None, "mean": 0.5, "variance": 3.0}},
+    ),
+    "normalization_fewer": (
+        [3, 2],
+        {"Normalization": {"axis": [1, 2], "mean": [0.5, -1.0], "variance": [3.0, 0.2]}},
+    ),
+    "normalization_lists": (
+        [2, 3],
+        {
+            "Normalization": {
+                "axis": [1, 2],
+                "mean": [[0.5, -1.0, 0.0], [1.0, 2.0, 3.0]],
+                "variance": [[3.0, 0.2, 1.0], [1.0, 7.0, 0.1]],
+            }
+        },
+    ),
+    "normalization_back": (
+        [4, 3],
+        {"Normalization": {"invert": True, "mean": [0.5, 1.0, -2.0], "variance": [4.0, 0.3, 0.0]}},
+    ),
     "activation_none": ([12], {"Activation": {"activation": None}}),
     "relu_all": ([12], {"ReLU": {"max_value": 1.5, "negative_slope": 0.1, "threshold": 0.25}}),
     "leaky_relu": ([12], {"LeakyReLU": {}}),

@@ -39,6 +39,8 @@ def images(rank):
 DENSE = {
     "input": [6],
     "layers": [
+        {"Normalization": {}},
+        {"Normalization": {"mean": [0.5, 1, 0, -1, 2, 0.25], "variance": [2, 1, 0.5, 1, 3, 1]}},
         {"Dense": {"units": 8, "activation": "tanh"}},
         {"RMSNormalization": {}},
         {"Reshape": {"target_shape": [2, 4]}},

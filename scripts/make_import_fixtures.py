@@ -113,7 +113,23 @@ def masked():
     return keras.Model(tokens, layers.Dense(2)(x))
 
 
-MODELS = {model.__name__: model for model in (attention, heads, masked, nested, siamese, texts, translator)}
+def adapted():
+    """Inputs that are normalized, by their data and by given numbers."""
+    rng = np.random.default_rng(3)
+    table, image = keras.Input((3,), name="table"), keras.Input((4, 5, 2), name="image")
+    columns = layers.Normalization(name="columns")
+    columns.adapt(rng.normal([5, -300, 0.01], [2, 40, 0.003], (50, 3)))
+    rows = layers.Normalization(axis=(1, 3), name="rows")
+    rows.adapt(rng.normal(0.5, 3, (20, 4, 5, 2)))
+    given = layers.Normalization(mean=[0.5, -1], variance=[4, 0.25], name="given")
+    pooled = layers.GlobalAveragePooling2D()(layers.Multiply()([rows(image), given(image)]))
+    y = layers.Dense(1)(layers.Concatenate()([columns(table), pooled]))
+    return keras.Model(
+        [table, image], layers.Normalization(axis=None, mean=2, variance=9, invert=True, name="price")(y)
+    )
+
+
+MODELS = {model.__name__: model for model in (adapted, attention, heads, masked, nested, siamese, texts, translator)}
 
 
 def draw(rng, tensor):
@@ -132,6 +148,9 @@ def write(name, folder):
         if "seed" not in variable.path and "count" not in variable.path:
             value = np.asarray(variable, dtype=np.float32)
             variable.assign(value + rng.uniform(0.0, 0.1, value.shape).astype(np.float32))
+    for layer in model.layers:
+        if isinstance(layer, layers.Normalization):
+            layer.finalize_state()
     folder.mkdir(parents=True, exist_ok=True)
     inputs = [draw(rng, tensor) for tensor in model.inputs]
     for tensor, array in zip(model.inputs, inputs):

@@ -38,7 +38,8 @@ BATCH = 3
 
 def random_variable(rng, name, shape):
     values = rng.integers(-8, 8, shape) / 16 + 1 / 32
-    return (values + 1 if name in ("gamma", "moving_variance") else values).astype(np.float32)
+    is_positive = name in ("gamma", "moving_variance", "variance")
+    return (values + 1 if is_positive else values).astype(np.float32)
 
 
 def model_of(case):
@@ -77,6 +78,9 @@ def run(name, case):
             model.get_layer(args["name"]).lora_alpha = args["lora_alpha"]
     for variable in model.weights:
         variable.assign(random_variable(rng, variable.name, variable.shape))
+    for layer in model.layers:
+        if isinstance(layer, keras.layers.Normalization):
+            layer.finalize_state()
     x = input_of(rng, name, spec).astype(np.float32)
     dy = (rng.integers(-8, 8, model(x).shape) / 8).astype(np.float32)
     frozen = [v.value for v in model.non_trainable_variables]

@@ -18,15 +18,15 @@ struct Part {
 };
 
 /// Images in grey are rows and columns of one channel.
-std::size_t channels_of(const Field& field) {
+std::int64_t channels_of(const Field& field) {
   const Shape shape = field.stored_shape();
   if (shape.empty() || shape.size() == 2 || shape.back() > kMostChannels) return 1;
-  return static_cast<std::size_t>(shape.back());
+  return shape.back();
 }
 
-Part empty_part(const Field& field) {
+Part empty_part(const Field& field, std::int64_t channels) {
   Part part;
-  part.statistics.channels.resize(channels_of(field));
+  part.statistics.channels.resize(static_cast<std::size_t>(channels));
   part.counts = field.conversion.dtype == DType::kInt32;
   return part;
 }
@@ -110,16 +110,21 @@ void NumberStatistics::add(const NumberStatistics& others) {
 }
 
 FieldStatistics statistics_of(const Split& split, const Field& field, int threads) {
+  return statistics_of(split, field, threads, channels_of(field));
+}
+
+FieldStatistics statistics_of(const Split& split, const Field& field, int threads,
+                              std::int64_t channels) {
   const std::int64_t of_sample = num_elements(field.stored_shape());
   const bool reads_whole = field.source->decodes_samples();
   const std::int64_t block = reads_whole ? ceil_divide(kBlock, of_sample) * of_sample : kBlock;
   const std::int64_t begin = split.first * of_sample;
   const std::int64_t end = begin + split.samples * of_sample;
-  Part all = empty_part(field);
+  Part all = empty_part(field, channels);
   std::vector<Part> parts(static_cast<std::size_t>(threads));
   for (std::int64_t first = begin; first < end; first += block * threads) {
     for_each_by(parts.size(), 0, parts.size(), [&](std::size_t, std::size_t i) {
-      parts[i] = empty_part(field);
+      parts[i] = empty_part(field, channels);
       const std::int64_t mine = first + static_cast<std::int64_t>(i) * block;
       if (mine < end) add_elements(parts[i], field, mine, std::min(block, end - mine));
     });

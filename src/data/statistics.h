@@ -40,5 +40,8 @@ constexpr std::int64_t kMostChannels = 100'000;
 /// Reads all samples of the split, or rows of a time series. The result does not depend on the
 /// number of threads. Throws what reading them throws.
 FieldStatistics statistics_of(const Split& split, const Field& field, int threads);
+/// The same of so many channels, to which the numbers of a sample belong in turn.
+FieldStatistics statistics_of(const Split& split, const Field& field, int threads,
+                              std::int64_t channels);
 
 }  // namespace meshwork::data

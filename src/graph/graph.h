@@ -51,6 +51,15 @@ struct Node {
   std::optional<CollectiveArgs> collective = {};  ///< of nodes whose op is one
 };
 
+enum class Statistic { kMean, kVariance };
+
+/// What numbers of the training data decide.
+struct DataStatistic {
+  Statistic statistic = Statistic::kMean;
+  std::string of;                  ///< whose: "x/output", an input of the model or a layer output
+  std::vector<std::int64_t> kept;  ///< dimensions of it with numbers of their own, in order
+};
+
 /// A tensor that lives from step to step. The value is a node of op `variable`.
 struct Variable {
   ValueId value = kNoValue;
@@ -66,6 +75,8 @@ struct Variable {
   /// Its update writes rows into it. It is not saved, and what it holds before the first step is
   /// never read.
   bool is_cache = false;
+  /// What training begins with instead, unless it begins with weights of a file.
+  std::optional<DataStatistic> begins_as = {};
 };
 
 /// At the end of a step `variable` takes `value`.

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/conversion.h"
 #include "base/local_work.h"
+#include "base/runs.h"
 #include "base/terminal.h"
 #include "comm/collectively.h"
 #include "data/check_values.h"
@@ -291,6 +292,30 @@ std::vector<std::string> Session::load_weights(const std::string& path, const Ma
     kept = load(weights_, open(*this, path, initialized_, may_keep));
   });
   return kept;
+}
+
+namespace {
+
+/// Whole tensors in memory, by path.
+struct GivenTensors {
+  const std::map<std::string, std::vector<float>>& values;
+
+  bool has(const GlobalTensor& tensor) const { return values.contains(tensor.path); }
+  void read(const GlobalTensor& tensor, const Region& region, const Shape& local,
+            std::byte* to) const {
+    const std::vector<float>& all = values.at(tensor.path);
+    MW_CHECK(std::ssize(all) == num_elements(tensor.shape), "{}", tensor.path);
+    for_each_run(region, local, [&](const Run& run) {
+      std::memcpy(to + run.local * std::int64_t{sizeof(float)}, all.data() + run.global,
+                  static_cast<std::size_t>(run.count) * sizeof(float));
+    });
+  }
+};
+
+}  // namespace
+
+void Session::set_weights(const std::map<std::string, std::vector<float>>& values) {
+  load(weights_, GivenTensors{values});
 }
 
 std::vector<GlobalTensor> Session::slots() const {

@@ -53,6 +53,8 @@ class Session {
   /// initialize() a file may lack those that its weights_map lets it lack. Those that `may_keep`
   /// the values they have do so where they are not there, or of another shape: their paths.
   std::vector<std::string> load_weights(const std::string& path, const MayKeep& may_keep = {});
+  /// Gives these weights, by path, other values: of float32, row-major, as a whole.
+  void set_weights(const std::map<std::string, std::vector<float>>& values);
   /// Reads weights and optimizer state.
   void load_variables(const Checkpoint& checkpoint);
   /// Reads weights, and the optimizer's state if the file has it; gives the steps of that

@@ -12,6 +12,14 @@
 
 namespace meshwork {
 
+namespace {
+
+Attrs variable_attrs(const std::string& path, const TensorType& type) {
+  return {{"path", path}, {"dtype", std::string(to_string(type.dtype))}, {"shape", type.shape}};
+}
+
+}  // namespace
+
 std::string Scope::path_of(const std::string& name) const {
   return builder_.path() + "/" + part_ + name;
 }
@@ -31,7 +39,7 @@ ValueId Scope::make(const std::string& name, const Shape& shape, const Initializ
   }
   InitialValue initial = initializer({.shape = shape, .seed = seed_, .path = path});
   const ValueId value =
-      builder_.add(ops::kVariable, {}, {{"path", path}, {"dtype", "float32"}, {"shape", shape}});
+      builder_.add(ops::kVariable, {}, variable_attrs(path, {DType::kFloat32, shape}));
   variables_.emplace(path, value);
   builder_.graph().variables.push_back({.value = value,
                                         .path = path,
@@ -133,6 +141,26 @@ ValueId Scope::non_trainable(const std::string& name, const Shape& shape,
   return variable;
 }
 
+void Scope::keep_count(const std::string& name) {
+  const TensorType type{DType::kInt32, {}};
+  const std::string path = path_of(name);
+  const auto [known, is_new] = variables_.try_emplace(path, kNoValue);
+  if (!is_new) return;
+  known->second = builder_.add(ops::kVariable, {}, variable_attrs(path, type));
+  builder_.graph().variables.push_back({.value = known->second,
+                                        .path = path,
+                                        .trainable = false,
+                                        .slot_of = {},
+                                        .init = &ops::kConstant,
+                                        .init_attrs = ops::constant_attrs(0, type)});
+}
+
+void Scope::begin_as(ValueId variable, DataStatistic statistic) {
+  for (Variable& known : builder_.graph().variables) {
+    if (known.value == variable) known.begins_as = std::move(statistic);
+  }
+}
+
 ValueId Scope::cache_variable(const std::string& name, const TensorType& rows) {
   MW_CHECK(decoding_);
   Shape shape = rows.shape;
@@ -142,9 +170,7 @@ ValueId Scope::cache_variable(const std::string& name, const TensorType& rows) {
   const auto [known, is_new] = variables_.try_emplace(path, kNoValue);
   if (!is_new) return known->second;
   const DType dtype = rows.dtype;  // a copy: `rows` may lie in the graph, which grows below
-  known->second =
-      builder_.add(ops::kVariable, {},
-                   {{"path", path}, {"dtype", std::string(to_string(dtype))}, {"shape", shape}});
+  known->second = builder_.add(ops::kVariable, {}, variable_attrs(path, {dtype, shape}));
   builder_.graph().variables.push_back({.value = known->second,
                                         .path = path,
                                         .trainable = false,

@@ -131,6 +131,12 @@ class Scope {
   ValueId non_trainable(const std::string& name, const Shape& shape,
                         const Initializer& initializer);
 
+  /// State that nothing computes with, as Keras keeps it: an int32, 0 from the beginning.
+  void keep_count(const std::string& name);
+
+  /// Lets training begin with a statistic of its data in the variable.
+  void begin_as(ValueId variable, DataStatistic statistic);
+
   /// Set where the model is given parts of sequences. Layers whose results at a position depend on
   /// where it is, or on other positions, look at it.
   const std::optional<Decoding>& decoding() const { return decoding_; }

@@ -85,6 +85,11 @@ void WeightsFile::check(std::vector<GlobalTensor> expected, const std::string& p
     places_.erase(path);
   }
   std::erase_if(expected, [&](const GlobalTensor& tensor) { return !has(tensor); });
+  for (GlobalTensor& tensor : expected) {
+    const StoredTensor* stored = find_stored(file_->tensors(), places_.at(tensor.path));
+    const bool is_wider = is_count(tensor) && stored != nullptr && count_in(*stored);
+    if (is_wider) tensor.dtype = *dtype_of(*stored);
+  }
   std::set<std::string> read;
   for (const auto& [path, place] : places_) read.insert(place);
   const auto is_left_over = [&](const std::string& place) {

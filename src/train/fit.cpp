@@ -18,6 +18,7 @@
 #include "job/same_job.h"
 #include "machine/signals.h"
 #include "optim/optimizer.h"
+#include "train/adapt.h"
 #include "train/evaluate.h"
 #include "train/load_start.h"
 #include "train/run_files.h"
@@ -89,10 +90,11 @@ Start begin(Session& session, const RunDirectory& directory, const FitOptions& o
     return {.resumed = &*checkpoint};
   }
   session.initialize();
-  if (options.from.empty()) return {};
+  if (options.from.empty()) return {.notes = adapt_to_data(session)};
   if (options.skip_mismatch) {
+    std::vector<std::string> notes = adapt_to_data(session);
     load_matching(session, options.from, *options.skip_mismatch);
-    return {};
+    return {.notes = std::move(notes)};
   }
   if (options.weights_only) {
     session.load_weights(options.from);

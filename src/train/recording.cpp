@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include "job/session.h"
 #include "optim/optimizer.h"
+#include "train/adapt.h"
 #include "train/load_start.h"
 #include "train/runner.h"
 #include "train/trainer.h"
@@ -91,8 +92,12 @@ Recording record_steps(const Job& job, const RecordingOptions& options) {
     std::call_once(once,
                    [&] { recording.tensors = without_values(session.variables(), options.steps); });
     session.initialize();
-    const std::int64_t first =
-        options.from.empty() ? 0 : load_start(session, options.from).iteration;
+    std::int64_t first = 0;
+    if (options.from.empty()) {
+      adapt_to_data(session);
+    } else {
+      first = load_start(session, options.from).iteration;
+    }
     if (options.disturbance > 0) disturb_weights(session, options.disturbance, options.draw);
     record_variables(session, 0, recording.tensors);
     Runner runner(session, ProgramKind::kTrain, job.split);

@@ -77,6 +77,7 @@ std::string complaint_of(const std::string& layer, const std::string& model = kM
 }  // namespace
 
 TEST_CASE("an imported model predicts what Keras does") {
+  check_predictions("adapted", {"table", "image"}, {""}, 1e-4F);
   check_predictions("attention", {"x"}, {""}, 1e-5F);
   check_predictions("heads", {"image", "size"}, {"digit", "height"}, 1e-5F);
   check_predictions("masked", {"tokens"}, {""}, 1e-5F);

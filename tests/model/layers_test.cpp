@@ -288,6 +288,20 @@ TEST_CASE("errors of arguments name layer, place and way out") {
   CHECK(layers_error("[2, 2]", "Rescaling: {scale: [[1, 2], [3]]}") ==
         "c.yaml:3:40: layer 'rescaling' (Rescaling): scale is a list of unequal lists; let each "
         "have as many numbers");
+  CHECK(layers_error("[4, 6]", "Normalization: {mean: [1, 2, 3], variance: [1, 2, 3]}") ==
+        "c.yaml:3:34: layer 'normalization' (Normalization): mean has shape [3] for samples [4, "
+        "6]; give one number, or one for each place along 'axis'");
+  CHECK(layers_error("[4, 2]", "Normalization: {mean: [[1, 2]], variance: 1}").find("[1, 2]") !=
+        std::string::npos);
+  CHECK(layers_error("[2]", "Normalization: {mean: [1, 2], variance: [1, -0.5]}") ==
+        "c.yaml:3:52: layer 'normalization' (Normalization): variance has a number below 0; give "
+        "squares of deviations");
+  CHECK(layers_error("[2]", "Normalization: {mean: 3}") ==
+        "c.yaml:3:27: layer 'normalization' (Normalization): there is a mean without a variance; "
+        "give both, or neither");
+  CHECK(layers_error("[2]", "Normalization: {axis: 0}") ==
+        "c.yaml:3:34: layer 'normalization' (Normalization): axis 0 is the batch; give 1 to 1, or "
+        "-1 for the last");
   CHECK(layers_error("[6]", "DENSE: {units: 2}") ==
         "c.yaml:3:12: there is no layer 'DENSE'; nearest: 'Dense'");
   CHECK(layers_error("[6]", "Dence: {units: 2}") ==

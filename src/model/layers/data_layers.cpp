@@ -26,7 +26,6 @@ const std::map<std::string_view, const char*> kRemedies{
     {"IntegerLookup", kNumbers},
     {"MelSpectrogram", kStored},
     {"MixUp", kMix},
-    {"Normalization", "give the field of the dataset 'mean' and 'std'"},
     {"RandAugment", kAugment},
     {"RandomBrightness", kAugment},
     {"RandomColorDegeneration", kAugment},

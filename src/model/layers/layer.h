@@ -156,6 +156,7 @@ extern const LayerDef kMixtureOfExperts;
 extern const LayerDef kMultiHeadAttention;
 extern const LayerDef kMultiply;
 extern const LayerDef kNegative;
+extern const LayerDef kNormalization;
 extern const LayerDef kPRelu;
 extern const LayerDef kPermute;
 extern const LayerDef kPositionEmbedding;

@@ -83,6 +83,7 @@ const std::vector<const LayerDef*>& layer_registry() {
       &layers::kMultiHeadAttention,
       &layers::kMultiply,
       &layers::kNegative,
+      &layers::kNormalization,
       &layers::kPRelu,
       &layers::kPermute,
       &layers::kPositionEmbedding,

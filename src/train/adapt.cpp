@@ -1,0 +1,148 @@
+#include "train/adapt.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <type_traits>
+
+#include "comm/collectively.h"
+#include "data/statistics.h"
+#include "model/input_fields.h"
+#include "train/runner.h"
+
+namespace meshwork {
+namespace {
+
+using Statistics = std::vector<data::NumberStatistics>;  ///< of each channel
+
+/// Parts of the samples, as many on every mesh, so that their statistics add up in one order.
+constexpr std::int64_t kMostParts = 64;
+constexpr std::int64_t kMostPartials = 1 << 20;
+
+/// The field that feeds the input of the model called so; nullptr where none is.
+const data::Field* field_of(const Job& job, const std::string& input) {
+  const auto& inputs = job.config.model.inputs;
+  const auto spec = std::ranges::find(inputs, input, &config::InputSpec::name);
+  if (spec == inputs.end()) return nullptr;
+  std::vector<std::string> fields;
+  for (const data::Field& field : job.split.fields) fields.push_back(field.name);
+  const auto name = field_for(*spec, job.config.model, fields, label_names(job.config));
+  return name ? job.split.find(*name) : nullptr;
+}
+
+/// Variables of one layer.
+struct Adapted {
+  const data::Field* field = nullptr;
+  std::int64_t channels = 1;  ///< that numbers of a sample belong to in turn
+};
+
+/// nullopt: the data do not decide, for something is computed first, or the dimensions that are
+/// kept are not the last ones.
+std::optional<Adapted> find_data(const Job& job, const DataStatistic& statistic) {
+  constexpr std::string_view kEnd = "/output";
+  if (!statistic.of.ends_with(kEnd)) return std::nullopt;
+  const std::string input = statistic.of.substr(0, statistic.of.size() - kEnd.size());
+  const data::Field* const field = field_of(job, input);
+  if (field == nullptr || field->source->info().vocabulary != nullptr) return std::nullopt;
+  const auto& inputs = job.config.model.inputs;
+  const Shape& sample = std::ranges::find(inputs, input, &config::InputSpec::name)->shape;
+  Adapted adapted{field};
+  auto d = std::ssize(sample);
+  for (auto kept = statistic.kept.rbegin(); kept != statistic.kept.rend(); ++kept, --d) {
+    if (*kept != d) return std::nullopt;  // dimension 0 is the batch
+    adapted.channels *= sample[static_cast<std::size_t>(d - 1)];
+  }
+  return adapted;
+}
+
+/// Part `i` of `parts` of the samples.
+data::Split part_of(data::Split split, std::int64_t i, std::int64_t parts) {
+  const std::int64_t begin = split.samples * i / parts, end = split.samples * (i + 1) / parts;
+  split.first += begin;
+  split.samples = end - begin;
+  return split;
+}
+
+/// Each device reads some of the parts.
+Statistics statistics_of(const Session& session, const Adapted& adapted) {
+  static_assert(std::is_trivially_copyable_v<data::NumberStatistics>);
+  HostGroup& hosts = session.hosts();
+  const data::Split& split = session.job().split;
+  const auto channels = static_cast<std::size_t>(adapted.channels);
+  const std::int64_t parts =
+      std::clamp<std::int64_t>(kMostPartials / adapted.channels, 1, kMostParts);
+  const std::int64_t rounds = (parts - 1) / hosts.size() + 1;
+  Statistics mine(static_cast<std::size_t>(rounds) * channels);
+  collectively(hosts, [&] {
+    for (std::int64_t i = hosts.rank(), round = 0; i < parts; i += hosts.size(), ++round) {
+      const auto part = data::statistics_of(part_of(split, i, parts), *adapted.field,
+                                            reader_threads(session.job()), adapted.channels);
+      std::ranges::copy(part.channels, mine.begin() + round * adapted.channels);
+    }
+  });
+  Statistics all(mine.size() * static_cast<std::size_t>(hosts.size()));
+  hosts.all_gather(mine.data(), mine.size() * sizeof mine[0], all.data());
+  Statistics result(channels);
+  for (std::int64_t i = 0; i < parts; ++i) {
+    const std::int64_t at = (i % hosts.size()) * rounds + i / hosts.size();
+    for (std::size_t c = 0; c < channels; ++c) {
+      result[c].add(all[static_cast<std::size_t>(at) * channels + c]);
+    }
+  }
+  return result;
+}
+
+/// As the field reaches the model: its own mean and std come first.
+std::vector<float> values_of(const Statistics& statistics, const data::Field& field,
+                             Statistic statistic) {
+  const auto& [means, stds] = field.normalization;
+  std::vector<float> values;
+  for (std::size_t c = 0; c < statistics.size(); ++c) {
+    const double mean = means.empty() ? 0 : means[c % means.size()];
+    const double std = stds.empty() ? 1 : stds[c % stds.size()];
+    const double value = statistic == Statistic::kMean ? (statistics[c].mean - mean) / std
+                                                       : std::pow(statistics[c].std() / std, 2);
+    values.push_back(static_cast<float>(value));
+  }
+  return values;
+}
+
+std::string layer_of(const std::string& variable) {
+  return variable.substr(0, variable.rfind('/'));
+}
+
+}  // namespace
+
+std::vector<std::string> adapt_to_data(Session& session) {
+  const Job& job = session.job();
+  std::vector<std::string> notes;
+  std::map<std::pair<const data::Field*, std::int64_t>, Statistics> known;
+  std::map<std::string, std::vector<float>> values;
+  for (const Variable& variable : job.programs.begin()->second.partitioned.graph.variables) {
+    if (!variable.begins_as) continue;
+    const bool is_first = variable.begins_as->statistic == Statistic::kMean;
+    const std::optional<Adapted> adapted = find_data(job, *variable.begins_as);
+    const std::string layer = layer_of(variable.path);
+    if (!adapted) {
+      if (!is_first) continue;
+      notes.push_back(fmt::format(
+          "note: {}: mean stays 0 and variance 1, for only of an input of the model, and with the "
+          "last dimensions as 'axis', does fit find them in the data; give mean and variance",
+          layer));
+      continue;
+    }
+    const auto [statistics, is_new] = known.try_emplace({adapted->field, adapted->channels});
+    if (is_new) statistics->second = statistics_of(session, *adapted);
+    values[variable.path] =
+        values_of(statistics->second, *adapted->field, variable.begins_as->statistic);
+    if (!is_first) continue;
+    notes.push_back(fmt::format("note: {}: mean and variance are those of '{}', {} samples", layer,
+                                adapted->field->name, job.split.samples));
+  }
+  session.set_weights(values);
+  return notes;
+}
+
+}  // namespace meshwork
