@@ -48,6 +48,17 @@ OPTIMIZERS = {
             "exclude_from_weight_decay": ["bias"],
         }
     },
+    "schedule_free": {"ScheduleFreeAdamW": {"learning_rate": 0.05}},
+    "schedule_free_warmup": {
+        "ScheduleFreeAdamW": {
+            "learning_rate": 0.1,
+            "beta_1": 0.8,
+            "epsilon": 1e-6,
+            "warmup_steps": 4,
+            "weight_decay": 0.5,
+            "exclude_from_weight_decay": ["bias"],
+        }
+    },
     "adadelta": {"Adadelta": {"learning_rate": 2.0, "rho": 0.8, "epsilon": 1e-4}},
     "adafactor": {"Adafactor": {"learning_rate": 0.5}},
     "adafactor_full": {

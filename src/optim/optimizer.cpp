@@ -19,10 +19,13 @@ namespace {
 
 const std::vector<const OptimizerDef*>& registry() {
   static const std::vector<const OptimizerDef*> registry = {
-      &optimizers::kAdadelta, &optimizers::kAdafactor, &optimizers::kAdagrad, &optimizers::kAdam,
-      &optimizers::kAdamax,   &optimizers::kAdamW,     &optimizers::kFtrl,    &optimizers::kLamb,
-      &optimizers::kLion,     &optimizers::kMuon,      &optimizers::kNadam,   &optimizers::kRmsProp,
-      &optimizers::kSgd,
+      &optimizers::kAdadelta, &optimizers::kAdafactor,
+      &optimizers::kAdagrad,  &optimizers::kAdam,
+      &optimizers::kAdamax,   &optimizers::kAdamW,
+      &optimizers::kFtrl,     &optimizers::kLamb,
+      &optimizers::kLion,     &optimizers::kMuon,
+      &optimizers::kNadam,    &optimizers::kRmsProp,
+      &optimizers::kSgd,      &optimizers::kScheduleFreeAdamW,
   };
   return registry;
 }

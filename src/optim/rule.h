@@ -140,6 +140,7 @@ extern const OptimizerDef kLion;
 extern const OptimizerDef kMuon;
 extern const OptimizerDef kNadam;
 extern const OptimizerDef kRmsProp;
+extern const OptimizerDef kScheduleFreeAdamW;
 extern const OptimizerDef kSgd;
 }  // namespace optimizers
 

@@ -249,7 +249,7 @@ TEST_CASE("a weight without a gradient stays as it is") {
 
 TEST_CASE("every optimizer ends with the constraint that an update of the weight stands for") {
   for (const char* text : {"sgd", "adadelta", "adafactor", "adagrad", "adam", "adamax", "adamw",
-                           "ftrl", "lamb", "lion", "muon", "nadam", "rmsprop",
+                           "ftrl", "lamb", "lion", "muon", "nadam", "rmsprop", "ScheduleFreeAdamW",
                            "Adam: {use_ema: true}", "Adam: {gradient_accumulation_steps: 2}"}) {
     CAPTURE(text);
     for (const AddUpdates add : {AddUpdates{add_optimizer}, AddUpdates{add_accumulation}}) {
@@ -276,6 +276,7 @@ TEST_CASE("names of optimizers in paths") {
   CHECK(first_slot("SGD: {momentum: 0.5}") == "sgd/d_kernel_momentum");
   CHECK(first_slot("RMSprop") == "rm_sprop/d_kernel_velocity");
   CHECK(first_slot("AdamW") == "adam_w/d_kernel_momentum");
+  CHECK(first_slot("ScheduleFreeAdamW") == "schedule_free_adam_w/d_kernel_momentum");
   CHECK(first_slot("adamw: {name: mine}") == "mine/d_kernel_momentum");
   CHECK(program("SGD", {"d/kernel"}).variables.size() == 1);
 }
@@ -362,6 +363,8 @@ TEST_CASE("two weights whose state would have one path are an error") {
 TEST_CASE("errors of optimizers") {
   CHECK(error_of("Adam").empty());
   CHECK(error_of("ADAM: {learning_rate: 0.1}").empty());
+  CHECK(error_of("ScheduleFreeAdamW: {beta_1: 0}") ==
+        "c.yaml:1:29: optimizer ScheduleFreeAdamW: beta_1 is 0; give more than 0 and less than 1");
   CHECK(error_of("Adan") == "c.yaml:1:1: there is no optimizer 'Adan'; nearest: 'Adam', 'AdamW'");
   CHECK(error_of("Adam: {beta1: 0.9}") ==
         "c.yaml:1:8: optimizer Adam has no key 'beta1'; nearest: 'beta_1', 'beta_2'");
