@@ -36,6 +36,13 @@ INPUTS = {
 }
 
 
+def take_variables(model):
+    """Lets layers that keep a copy of their variables use what these have become."""
+    for layer in model.layers:
+        if isinstance(layer, keras.layers.Normalization):
+            layer.finalize_state()
+
+
 class DotProductAttention(keras.layers.Layer):
     """Keras has it as an operation alone."""
 

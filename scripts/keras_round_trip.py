@@ -30,7 +30,7 @@ try:
     import keras
     import numpy as np
 
-    from keras_calls import CALL_ARGUMENTS, add_outputs, call_layer, take_inputs
+    from keras_calls import CALL_ARGUMENTS, add_outputs, call_layer, take_inputs, take_variables
     from keras_calls import make_layer as make_keras_layer
 except ImportError as error:
     print(f"skipped: {error}")
@@ -127,6 +127,7 @@ def randomize(made, seed):
         value = np.asarray(variable)
         change = rng.uniform(0.0, 0.2, value.shape).astype(np.float32)
         variable.assign(value + change)
+    take_variables(made)
 
 
 def config_of(model, optimizer):

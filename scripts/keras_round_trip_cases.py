@@ -322,6 +322,7 @@ CASES = {
     "states": (STATES, {"Adam": {"learning_rate": 0.01}}),
     "adam": (BRANCHES, {"Adam": {"learning_rate": 0.01}}),
     "adamw": (BRANCHES, {"AdamW": {"learning_rate": 0.01, "weight_decay": 0.1}}),
+    "schedule_free": (BRANCHES, {"ScheduleFreeAdamW": {"learning_rate": 0.01, "warmup_steps": 5}}),
     "rmsprop": (
         BRANCHES,
         {"RMSprop": {"learning_rate": 0.01, "momentum": 0.5, "centered": True}},

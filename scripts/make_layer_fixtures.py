@@ -23,6 +23,7 @@ import os
 import sys
 
 from keras_attention import MASKED
+from keras_calls import take_variables
 from keras_layers import CALLS
 from keras_masks import MASKED_OTHER
 from make_keras_fixtures import SEED, make_model, write_npz
@@ -78,9 +79,7 @@ def run(name, case):
             model.get_layer(args["name"]).lora_alpha = args["lora_alpha"]
     for variable in model.weights:
         variable.assign(random_variable(rng, variable.name, variable.shape))
-    for layer in model.layers:
-        if isinstance(layer, keras.layers.Normalization):
-            layer.finalize_state()
+    take_variables(model)
     x = input_of(rng, name, spec).astype(np.float32)
     dy = (rng.integers(-8, 8, model(x).shape) / 8).astype(np.float32)
     frozen = [v.value for v in model.non_trainable_variables]
