@@ -41,16 +41,6 @@ fit: {{batch_size: 4, epochs: 2}}
 
 constexpr const char* kAlone = "    - Normalization: {name: n}";
 
-std::vector<float> weight_in(const std::string& file, const std::string& path) {
-  const SafetensorsFile stored(file);
-  const StoredTensor* const tensor = find_stored(stored.tensors(), path);
-  REQUIRE(tensor != nullptr);
-  std::vector<float> values(static_cast<std::size_t>(num_elements(tensor->shape)));
-  stored.read({path, DType::kFloat32, tensor->shape}, whole_region(tensor->shape), tensor->shape,
-              reinterpret_cast<std::byte*>(values.data()));
-  return values;
-}
-
 struct Moments {
   double mean = 0;
   double variance = 0;

@@ -88,14 +88,26 @@ inline Outcome fit_on(const std::string& text, const std::string& mesh,
   return fit_job(job_of(text + "run_directory: " + directory + "\n", mesh), verbose, how);
 }
 
+inline std::vector<float> values_of(const SafetensorsFile& stored, const StoredTensor& tensor) {
+  std::vector<float> values(static_cast<std::size_t>(num_elements(tensor.shape)));
+  stored.read({tensor.path, DType::kFloat32, tensor.shape}, whole_region(tensor.shape),
+              tensor.shape, reinterpret_cast<std::byte*>(values.data()));
+  return values;
+}
+
+inline std::vector<float> weight_in(const std::string& file, const std::string& path) {
+  const SafetensorsFile stored(file);
+  const StoredTensor* const tensor = find_stored(stored.tensors(), path);
+  REQUIRE(tensor != nullptr);
+  return values_of(stored, *tensor);
+}
+
 /// All weights of a file, one after the other.
 inline std::vector<float> weights_in(const std::string& file) {
   const SafetensorsFile stored(file);
   std::vector<float> all;
   for (const StoredTensor& tensor : stored.tensors()) {
-    std::vector<float> values(static_cast<std::size_t>(num_elements(tensor.shape)));
-    stored.read({tensor.path, DType::kFloat32, tensor.shape}, whole_region(tensor.shape),
-                tensor.shape, reinterpret_cast<std::byte*>(values.data()));
+    const std::vector<float> values = values_of(stored, tensor);
     all.insert(all.end(), values.begin(), values.end());
   }
   return all;
