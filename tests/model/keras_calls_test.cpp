@@ -38,11 +38,15 @@ struct Call {
   HostTensor array(const std::string& key) const {
     return read_npz(kCalls + ".npz", name + "/" + key);
   }
-  /// What the file has of a variable; a single number stands there as an array of one.
+  /// What the file has of a variable; a single number stands there as an array of one, a whole one
+  /// as a float.
   HostTensor array(const std::string& kind, const Variable& variable) const {
     HostTensor result = array(kind + "/" + variable.path);
-    if (graph.type(variable.value).shape.empty()) result.type.shape = {};
-    return result;
+    const TensorType& type = graph.type(variable.value);
+    if (type.shape.empty()) result.type.shape = {};
+    if (type.dtype != DType::kInt32) return result;
+    const auto floats = result.as<float>();
+    return host_tensor(type.shape, std::vector<std::int32_t>(floats.begin(), floats.end()));
   }
 };
 
