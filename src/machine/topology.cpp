@@ -8,7 +8,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <sstream>
 #include <string_view>
 
@@ -80,7 +82,8 @@ std::vector<int> allowed_processors(int pid) {
   const CpuSet cpus;
   std::vector<int> processors;
   if (sched_getaffinity(pid, CpuSet::bytes(), cpus.set) != 0) return processors;
-  for (int i = 0; i < kMaxProcessors; ++i) {
+  const auto count = static_cast<std::size_t>(CPU_COUNT_S(CpuSet::bytes(), cpus.set));
+  for (int i = 0; processors.size() < count; ++i) {
     if (CPU_ISSET_S(static_cast<std::size_t>(i), CpuSet::bytes(), cpus.set)) {
       processors.push_back(i);
     }
@@ -118,9 +121,24 @@ double cgroup_processors(const std::string& root) {
   return least;
 }
 
+namespace {
+
+/// As cores_of(), which reads files: once for each set of processors.
+std::vector<Core> known_cores(const std::vector<int>& processors) {
+  static std::mutex mutex;
+  static std::map<std::vector<int>, std::vector<Core>> known;
+  const std::lock_guard lock(mutex);
+  const auto [found, is_new] = known.try_emplace(processors);
+  if (is_new) found->second = cores_of(processors);
+  return found->second;
+}
+
+}  // namespace
+
 int available_cores() {
-  const auto cores = static_cast<double>(cores_of(job_processors()).size());
-  return std::max(1, static_cast<int>(std::min(cores, cgroup_processors())));
+  static const double quota = cgroup_processors();
+  const auto cores = static_cast<double>(known_cores(job_processors()).size());
+  return std::max(1, static_cast<int>(std::min(cores, quota)));
 }
 
 namespace {
@@ -180,11 +198,10 @@ void prepare_process(char** argv) {
 }
 
 std::vector<Core> cores_for_threads(int devices) {
-  const auto cores = cores_of(allowed_processors());
   const bool by_user =
       std::getenv("OMP_PROC_BIND") != nullptr || std::getenv("OMP_PLACES") != nullptr;
   if (by_user || devices < 2 || devices > available_cores()) return {};
-  return cores;
+  return known_cores(allowed_processors());
 }
 
 BoundThread::BoundThread(const std::vector<Core>& cores) {
