@@ -172,6 +172,7 @@ struct FitSpec {
   bool validation = false;          ///< after every epoch, on the validation (else test) split;
                                     ///< true by default where validation_split takes one off
   double validation_split = 0.0;    ///< fraction taken off the end of the training data
+  Location validation_at = {};      ///< of validation_split, else of validation
   std::optional<std::int64_t> steps_per_epoch;
   std::optional<std::int64_t> validation_steps;       ///< at most so many batches
   std::optional<std::int64_t> validation_batch_size;  ///< default: batch_size

@@ -37,6 +37,8 @@ void read_validation_freq(Reader& reader, FitSpec& spec) {
 void read_validation(Reader& reader, FitSpec& spec) {
   spec.validation_split = reader.get("validation_split", 0.0, kFromZeroBelowOne);
   spec.validation = reader.get("validation", spec.validation_split > 0.0);
+  const Value* at = reader.find(spec.validation_split > 0.0 ? "validation_split" : "validation");
+  if (at != nullptr) spec.validation_at = at->at;
   spec.validation_steps = reader.get_integer("validation_steps", at_least(1));
   spec.validation_batch_size = reader.get_integer("validation_batch_size", at_least(1));
   read_validation_freq(reader, spec);

@@ -120,7 +120,7 @@ std::pair<data::Split, data::Split> split_validation(const data::Split& split,
   try {
     return data::split_validation(split, fit.validation_split);
   } catch (const Error& error) {
-    config::fail_at(fit.at, "fit: {}", error.what());
+    config::fail_at(fit.validation_at, "fit: {}", error.what());
   }
 }
 
@@ -137,7 +137,7 @@ Job make_job(config::Config given, int devices) {
   } else if (config.fit.validation) {
     const auto name = job.dataset->validation_name();
     if (!name) {
-      config::fail_at(config.fit.at,
+      config::fail_at(config.fit.validation_at,
                       "fit: validation is true, but {} has no validation or test split; set "
                       "validation_split, or validation: false",
                       job.dataset->name().empty()

@@ -344,9 +344,18 @@ TEST_CASE("drop_remainder trains on full batches only") {
 
 TEST_CASE("a validation_split that leaves nothing to train on has its place") {
   const JobFolder folder;
-  const std::string said = complaint(folder, "fit c.yaml fit.validation_split=0.999", 2);
-  CAPTURE(said);
-  CHECK(said.starts_with("c.yaml:"));
-  CHECK(said.find(": fit: validation_split 0.999 of 20 samples leaves 0 to train and 20 to "
-                  "validate") != std::string::npos);
+  const std::string fit = "fit: {batch_size: 8, epochs: 2, validation: true}";
+  std::string config = folder.read("c.yaml");
+  config.replace(config.find(fit), fit.size(),
+                 "fit:\n  batch_size: 8\n  validation: true\n  validation_split: 0.999");
+  folder.write("s.yaml", config);
+  const std::string problem =
+      ": fit: validation_split 0.999 of 20 samples leaves 0 to train and 20 to validate";
+  CHECK(complaint(folder, "fit s.yaml", 2) == "s.yaml:24:21" + problem);
+  CHECK(complaint(folder, "fit c.yaml fit.validation_split=0.999", 2) ==
+        "command line: 'fit.validation_split=0.999'" + problem);
+  CHECK(
+      complaint(folder, "fit s.yaml fit.validation_split=0 dataset.splits.test=null", 2) ==
+      "s.yaml:23:15: fit: validation is true, but dataset 'tiny' has no validation or test split; "
+      "set validation_split, or validation: false");
 }
