@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/join.h"
 
@@ -29,23 +31,33 @@ struct Printer {
 
 }  // namespace
 
-Attrs::Attrs(std::initializer_list<std::pair<std::string, Attr>> entries) : entries_(entries) {}
+Attrs::Attrs(std::initializer_list<Entries::value_type> entries)
+    : entries_(std::make_shared<const Entries>(entries)) {}
+
+const Attrs::Entries& Attrs::entries() const {
+  static const Entries none;
+  return entries_ == nullptr ? none : *entries_;
+}
+
+bool Attrs::operator==(const Attrs& other) const {
+  return entries_ == other.entries_ || entries() == other.entries();
+}
 
 void Attrs::set(std::string_view name, Attr value) {
-  for (auto& [key, current] : entries_) {
-    if (key == name) {
-      current = std::move(value);
-      return;
-    }
+  auto changed = std::make_shared<Entries>(entries());
+  const auto current = std::ranges::find(*changed, name, &Entries::value_type::first);
+  if (current != changed->end()) {
+    current->second = std::move(value);
+  } else {
+    changed->emplace_back(name, std::move(value));
   }
-  entries_.emplace_back(name, std::move(value));
+  entries_ = std::move(changed);
 }
 
 const Attr* Attrs::find(std::string_view name) const {
-  for (const auto& [key, value] : entries_) {
-    if (key == name) return &value;
-  }
-  return nullptr;
+  if (entries_ == nullptr) return nullptr;
+  const auto found = std::ranges::find(*entries_, name, &Entries::value_type::first);
+  return found == entries_->end() ? nullptr : &found->second;
 }
 
 const Attr& Attrs::at(std::string_view name) const {

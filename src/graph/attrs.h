@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,12 +14,15 @@ namespace meshwork {
 using Attr = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
                           std::vector<double>>;
 
-/// The constants of a node by name, in the order in which they were set.
+/// The constants of a node by name, in the order in which they were set. Copies share them until
+/// one is changed: passes copy nodes, and seldom change these.
 /// Reading a name that is not there, or as another type, is a broken invariant.
 class Attrs {
  public:
+  using Entries = std::vector<std::pair<std::string, Attr>>;
+
   Attrs() = default;
-  Attrs(std::initializer_list<std::pair<std::string, Attr>> entries);
+  Attrs(std::initializer_list<Entries::value_type> entries);
 
   void set(std::string_view name, Attr value);
   const Attr* find(std::string_view name) const;
@@ -34,15 +38,15 @@ class Attrs {
     return get<std::vector<double>>(name);
   }
 
-  const std::vector<std::pair<std::string, Attr>>& entries() const { return entries_; }
-  bool operator==(const Attrs&) const = default;
+  const Entries& entries() const;
+  bool operator==(const Attrs& other) const;
 
  private:
   const Attr& at(std::string_view name) const;
   template <class T>
   const T& get(std::string_view name) const;
 
-  std::vector<std::pair<std::string, Attr>> entries_;
+  std::shared_ptr<const Entries> entries_;  ///< nullptr: none
 };
 
 /// The text in double quotes, on one line: quotes and backslashes are escaped by a backslash, line
