@@ -204,16 +204,19 @@ DimRule parse_rule(std::string_view text, std::span<const TensorType> inputs,
   return rule;
 }
 
-DimRule rule_of(const Graph& graph, const Node& node) {
-  const auto types = input_types(graph, node);
-  const OpArgs args{.inputs = types, .attrs = node.attrs, .output = node.type};
-  DimRule rule = parse_rule(node.op->rule(args), types, node.type);
+DimRule rule_of(const OpDef& op, const OpArgs& args) {
+  DimRule rule = parse_rule(op.rule(args), args.inputs, args.output);
   for (std::size_t i = 0; i < rule.reaches.size(); ++i) {
     for (std::size_t d = 0; d < rule.reaches[i].size(); ++d) {
-      if (rule.reaches[i][d]) rule.reaches[i][d] = node.op->reach(args, i, d);
+      if (rule.reaches[i][d]) rule.reaches[i][d] = op.reach(args, i, d);
     }
   }
   return rule;
+}
+
+DimRule rule_of(const Graph& graph, const Node& node) {
+  const auto types = input_types(graph, node);
+  return rule_of(*node.op, {.inputs = types, .attrs = node.attrs, .output = node.type});
 }
 
 std::string factor_name(std::size_t index) {

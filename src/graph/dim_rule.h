@@ -51,7 +51,9 @@ struct DimRule {
 DimRule parse_rule(std::string_view text, std::span<const TensorType> inputs,
                    const TensorType& output);
 
-/// The parsed rule of a node.
+/// The parsed rule of an op among these operands; of a node. KnownNodes parses those of nodes that
+/// are alike once.
+DimRule rule_of(const OpDef& op, const OpArgs& args);
 DimRule rule_of(const Graph& graph, const Node& node);
 
 /// A name of a factor, for rules of ops of any rank: "a", "b", .. "z", "a26".

@@ -69,6 +69,14 @@ std::optional<TensorType> infer(const KnownNodes::Known& known) {
   return std::nullopt;
 }
 
+const DimRule& parsed_rule(KnownNodes::Known& known) {
+  if (!known.rule) {
+    known.rule =
+        rule_of(*known.op, {.inputs = known.inputs, .attrs = known.attrs, .output = known.output});
+  }
+  return *known.rule;
+}
+
 }  // namespace
 
 KnownNodes::Known& KnownNodes::find(const Node& node, std::span<const TypeView> inputs,
@@ -90,12 +98,15 @@ KnownNodes::Known& KnownNodes::find(const Node& node, std::span<const TypeView> 
 
 const DimRule* KnownNodes::rule(Known& known) {
   if (known.op->rule == nullptr || known.inferred != known.output) return nullptr;
-  if (!known.rule) {
-    const std::string text =
-        known.op->rule({.inputs = known.inputs, .attrs = known.attrs, .output = known.output});
-    known.rule = parse_rule(text, known.inputs, known.output);
+  return &parsed_rule(known);
+}
+
+const DimRule& KnownNodes::rule(const Graph& graph, const Node& node) {
+  inputs_.clear();
+  for (const ValueId input : node.inputs) {
+    inputs_.push_back({graph.type(input).dtype, &graph.type(input).shape});
   }
-  return &*known.rule;
+  return parsed_rule(find(node, inputs_, {node.type.dtype, &node.type.shape}));
 }
 
 }  // namespace meshwork

@@ -38,7 +38,11 @@ class KnownNodes {
   /// nullptr: the op has none, or infers another type.
   static const DimRule* rule(Known& known);
 
+  /// What rule_of() gives for a node of the graph. Stays where it is.
+  const DimRule& rule(const Graph& graph, const Node& node);
+
  private:
+  std::vector<TypeView> inputs_;  ///< of the node at hand
   std::unordered_map<std::uint64_t, std::vector<std::unique_ptr<Known>>> known_;  ///< by hash
 };
 

@@ -33,7 +33,7 @@ struct Operand {
 struct Site {
   const Graph& graph;
   const Node& node;
-  DimRule rule;
+  const DimRule& rule;
   std::vector<Operand> inputs;
   const Layout* pin = nullptr;
   const Mesh& mesh;

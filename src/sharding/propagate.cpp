@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "graph/builder.h"
 #include "graph/flops.h"
+#include "graph/known_nodes.h"
 #include "graph/op_def.h"
 #include "graph/views.h"
 #include "sharding/choice.h"
@@ -75,9 +76,9 @@ class Walk {
   }
 
   /// Whether a `[c]` factor of the op comes sharded and the op has a split form.
-  bool arrives_split(const Node& node, const Layout* pin) const {
+  bool arrives_split(const Node& node, const Layout* pin) {
     if (node.op->split == nullptr) return false;
-    const DimRule rule = rule_of(result_.graph, node);
+    const DimRule& rule = known_.rule(result_.graph, node);
     const auto shards_whole = [&](const DimRule::Operand& operand, const Layout& layout) {
       for (std::size_t d = 0; d < layout.dims.size(); ++d) {
         const int factor = DimRule::major_factor(operand, d);
@@ -127,10 +128,10 @@ class Walk {
     return node.op->leaf == Leaf::kInput && node.type.shape.empty();
   }
 
-  Site site_of(const Node& node, const Layout* pin) const {
+  Site site_of(const Node& node, const Layout* pin) {
     Site site{.graph = result_.graph,
               .node = node,
-              .rule = rule_of(result_.graph, node),
+              .rule = known_.rule(result_.graph, node),
               .inputs = {},
               .pin = pin,
               .mesh = mesh_,
@@ -156,7 +157,7 @@ class Walk {
     return false;
   }
 
-  NodeLayout cheapest(const Node& node, const Layout* pin) const {
+  NodeLayout cheapest(const Node& node, const Layout* pin) {
     const Site site = site_of(node, pin);
     const auto choices = axis_choices(site);
     std::vector<std::size_t> turn(choices.size(), 0);
@@ -243,6 +244,7 @@ class Walk {
   GraphBuilder builder_;
   Renaming renamed_;
   ValueMap<std::optional<Layout>> pins_;
+  KnownNodes known_;
   /// Layouts in which a value has been wanted before, and in which phase.
   ValueMap<std::vector<std::pair<Layout, Phase>>> materialized_;
   std::set<ValueId> partial_gradients_;  ///< values of which a part of the gradient is partial

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "graph/dim_rule.h"
+#include "graph/known_nodes.h"
 #include "ops/ops.h"
 #include "sharding/choice.h"
 #include "sharding/factor_axes.h"
@@ -72,9 +72,9 @@ void check_halos(const Partitioned& program, const DimRule& rule, const Node& no
 }
 
 /// A factor is sharded alike wherever it stands. Gives the axes of those that the result lacks.
-std::set<int> check_factors(const Partitioned& program, const Node& node, ValueId id,
+std::set<int> check_factors(const Partitioned& program, const DimRule& rule, ValueId id,
                             const Mesh& mesh) {
-  const DimRule rule = rule_of(program.graph, node);
+  const Node& node = program.graph.node(id);
   std::vector<std::optional<std::vector<int>>> known(rule.factors.size());
   const auto check = [&](const DimRule::Operand& operand, const Layout& layout) {
     FactorAxes axes(rule.factors.size());
@@ -111,10 +111,12 @@ std::set<int> check_factors(const Partitioned& program, const Node& node, ValueI
 void verify(const Partitioned& program, const Mesh& mesh) {
   verify(program.graph);
   MW_CHECK(program.layouts.size() == program.graph.nodes.size());
+  KnownNodes known;
   for (const ValueId id : program.graph.ids()) {
     const Node& node = program.graph.node(id);
     if (node.op == &kReshard) continue;
-    const std::set<int> reduced = check_factors(program, node, id, mesh);
+    const DimRule& rule = known.rule(program.graph, node);
+    const std::set<int> reduced = check_factors(program, rule, id, mesh);
     if (!is_leaf(node)) check_partial(program, id, reduced, mesh);
   }
   for (const auto& [id, step] : program.steps) {
