@@ -96,17 +96,21 @@ KnownNodes::Known& KnownNodes::find(const Node& node, std::span<const TypeView> 
   return known;
 }
 
+KnownNodes::Known& KnownNodes::find(const Graph& graph, const Node& node) {
+  inputs_.clear();
+  for (const ValueId input : node.inputs) {
+    inputs_.push_back({graph.type(input).dtype, &graph.type(input).shape});
+  }
+  return find(node, inputs_, {node.type.dtype, &node.type.shape});
+}
+
 const DimRule* KnownNodes::rule(Known& known) {
   if (known.op->rule == nullptr || known.inferred != known.output) return nullptr;
   return &parsed_rule(known);
 }
 
 const DimRule& KnownNodes::rule(const Graph& graph, const Node& node) {
-  inputs_.clear();
-  for (const ValueId input : node.inputs) {
-    inputs_.push_back({graph.type(input).dtype, &graph.type(input).shape});
-  }
-  return parsed_rule(find(node, inputs_, {node.type.dtype, &node.type.shape}));
+  return parsed_rule(find(graph, node));
 }
 
 }  // namespace meshwork

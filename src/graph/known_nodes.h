@@ -34,6 +34,8 @@ class KnownNodes {
 
   /// A node with operands and a result of these types. Stays where it is.
   Known& find(const Node& node, std::span<const TypeView> inputs, TypeView output);
+  /// A node of the graph, with the types that it has there.
+  Known& find(const Graph& graph, const Node& node);
 
   /// nullptr: the op has none, or infers another type.
   static const DimRule* rule(Known& known);

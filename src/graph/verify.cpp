@@ -88,11 +88,7 @@ void Verifier::check_node(const Graph& graph, ValueId id) {
     check_window(graph, id);
     if (fits_windows(graph, id)) return;
   }
-  inputs_.clear();
-  for (const ValueId input : node.inputs) {
-    inputs_.push_back({graph.type(input).dtype, &graph.type(input).shape});
-  }
-  const auto& inferred = known_.find(node, inputs_, {node.type.dtype, &node.type.shape}).inferred;
+  const auto& inferred = known_.find(graph, node).inferred;
   MW_CHECK(is_inferred(node, inferred), "%{} = {} is {}, but infers {}", id, node.op->name,
            to_string(node.type), text_of(inferred));
 }
