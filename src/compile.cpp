@@ -155,17 +155,19 @@ std::set<std::string> taken_outputs(const config::ModelSpec& model) {
 
 /// Leaves out what nothing needs, and with it outputs of layers, which are absent then.
 void leave_out_unneeded(Compilation& c) {
-  std::set<std::string> lost;
-  for (const NamedValue& output : c.graph.layer_outputs) lost.insert(output.name);
+  const std::vector<NamedValue> before = c.graph.layer_outputs;
   c.graph = prune(std::move(c.graph));
-  for (const NamedValue& output : c.graph.layer_outputs) lost.erase(output.name);
-  if (lost.empty()) return;
+  if (c.graph.layer_outputs.size() == before.size()) return;
+  std::set<std::string> kept;
+  for (const NamedValue& output : c.graph.layer_outputs) kept.insert(output.name);
   const std::set<std::string> taken = taken_outputs(c.config.model);
-  for (const std::string& name : lost) {
-    c.facts.absent.emplace(name, taken.contains(name)
-                                     ? "this program does not need it"
-                                     : "nothing takes it: name it in 'inputs' or 'outputs', or "
-                                       "leave the rule out");
+  for (const NamedValue& output : before) {
+    if (kept.contains(output.name)) continue;
+    c.facts.absent.emplace(output.name,
+                           taken.contains(output.name)
+                               ? "this program does not need it"
+                               : "nothing takes it: name it in 'inputs' or 'outputs', or leave the "
+                                 "rule out");
   }
 }
 
