@@ -21,38 +21,35 @@ using Statistics = std::vector<data::NumberStatistics>;  ///< of each channel
 constexpr std::int64_t kMostParts = 64;
 constexpr std::int64_t kMostPartials = 1 << 20;
 
-/// The field that feeds the input of the model called so; nullptr where none is.
-const data::Field* field_of(const Job& job, const std::string& input) {
-  const auto& inputs = job.config.model.inputs;
-  const auto spec = std::ranges::find(inputs, input, &config::InputSpec::name);
-  if (spec == inputs.end()) return nullptr;
-  std::vector<std::string> fields;
-  for (const data::Field& field : job.split.fields) fields.push_back(field.name);
-  const auto name = field_for(*spec, job.config.model, fields, label_names(job.config));
-  return name ? job.split.find(*name) : nullptr;
-}
-
 /// Variables of one layer.
 struct Adapted {
   const data::Field* field = nullptr;
   std::int64_t channels = 1;  ///< that numbers of a sample belong to in turn
 };
 
+/// The field that feeds an input of the model; nullptr where none does.
+const data::Field* field_of(const Job& job, const config::InputSpec& input) {
+  std::vector<std::string> fields;
+  for (const data::Field& field : job.split.fields) fields.push_back(field.name);
+  const auto name = field_for(input, job.config.model, fields, label_names(job.config));
+  return name ? job.split.find(*name) : nullptr;
+}
+
 /// nullopt: the data do not decide, for something is computed first, or the dimensions that are
 /// kept are not the last ones.
 std::optional<Adapted> find_data(const Job& job, const DataStatistic& statistic) {
-  constexpr std::string_view kEnd = "/output";
-  if (!statistic.of.ends_with(kEnd)) return std::nullopt;
-  const std::string input = statistic.of.substr(0, statistic.of.size() - kEnd.size());
-  const data::Field* const field = field_of(job, input);
-  if (field == nullptr || field->source->info().vocabulary != nullptr) return std::nullopt;
   const auto& inputs = job.config.model.inputs;
-  const Shape& sample = std::ranges::find(inputs, input, &config::InputSpec::name)->shape;
-  Adapted adapted{field};
-  auto d = std::ssize(sample);
+  const auto input = std::ranges::find_if(
+      inputs, [&](const config::InputSpec& spec) { return spec.name + "/output" == statistic.of; });
+  if (input == inputs.end()) return std::nullopt;
+  Adapted adapted{field_of(job, *input)};
+  if (adapted.field == nullptr || adapted.field->source->info().vocabulary != nullptr) {
+    return std::nullopt;
+  }
+  auto d = std::ssize(input->shape);
   for (auto kept = statistic.kept.rbegin(); kept != statistic.kept.rend(); ++kept, --d) {
     if (*kept != d) return std::nullopt;  // dimension 0 is the batch
-    adapted.channels *= sample[static_cast<std::size_t>(d - 1)];
+    adapted.channels *= input->shape[static_cast<std::size_t>(d - 1)];
   }
   return adapted;
 }
@@ -109,37 +106,38 @@ std::vector<float> values_of(const Statistics& statistics, const data::Field& fi
   return values;
 }
 
-std::string layer_of(const std::string& variable) {
-  return variable.substr(0, variable.rfind('/'));
+/// What to tell of a layer, of which `adapted` is what its numbers are of.
+std::string note_of(const std::string& layer, const std::optional<Adapted>& adapted,
+                    std::int64_t samples) {
+  if (adapted) {
+    return fmt::format("note: {}: mean and variance are those of '{}', {} samples", layer,
+                       adapted->field->name, samples);
+  }
+  return fmt::format(
+      "note: {}: mean stays 0 and variance 1, for only of an input of the model, and with the last "
+      "dimensions as 'axis', does fit find them in the data; give mean and variance",
+      layer);
 }
 
 }  // namespace
 
 std::vector<std::string> adapt_to_data(Session& session) {
   const Job& job = session.job();
+  const Graph& graph = job.programs.begin()->second.partitioned.graph;
   std::vector<std::string> notes;
   std::map<std::pair<const data::Field*, std::int64_t>, Statistics> known;
   std::map<std::string, std::vector<float>> values;
-  for (const Variable& variable : job.programs.begin()->second.partitioned.graph.variables) {
+  for (const Variable& variable : graph.variables) {
     if (!variable.begins_as) continue;
-    const bool is_first = variable.begins_as->statistic == Statistic::kMean;
+    const Statistic wanted = variable.begins_as->statistic;
     const std::optional<Adapted> adapted = find_data(job, *variable.begins_as);
-    const std::string layer = layer_of(variable.path);
-    if (!adapted) {
-      if (!is_first) continue;
-      notes.push_back(fmt::format(
-          "note: {}: mean stays 0 and variance 1, for only of an input of the model, and with the "
-          "last dimensions as 'axis', does fit find them in the data; give mean and variance",
-          layer));
-      continue;
+    if (wanted == Statistic::kMean) {  // every layer has one
+      notes.push_back(note_of(graph.node(variable.value).path, adapted, job.split.samples));
     }
+    if (!adapted) continue;
     const auto [statistics, is_new] = known.try_emplace({adapted->field, adapted->channels});
     if (is_new) statistics->second = statistics_of(session, *adapted);
-    values[variable.path] =
-        values_of(statistics->second, *adapted->field, variable.begins_as->statistic);
-    if (!is_first) continue;
-    notes.push_back(fmt::format("note: {}: mean and variance are those of '{}', {} samples", layer,
-                                adapted->field->name, job.split.samples));
+    values[variable.path] = values_of(statistics->second, *adapted->field, wanted);
   }
   session.set_weights(values);
   return notes;
