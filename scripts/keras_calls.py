@@ -3,6 +3,7 @@
 import keras
 import keras_hub
 import numpy as np
+from keras.src.applications import convnext, inception_resnet_v2
 from keras.src.ops import core as core_operations
 from keras.src.ops import math as math_operations
 from keras.src.ops import numpy as numpy_operations
@@ -34,6 +35,13 @@ INPUTS = {
         "encoder_attention_mask",
     ],
 }
+
+
+def name_variables(model):
+    """Gives variables that Keras numbers the names of the attributes that hold them."""
+    for layer in model.layers:
+        if isinstance(layer, convnext.LayerScale):
+            layer.gamma._name, layer.gamma._path = "gamma", f"{layer.name}/gamma"
 
 
 def take_variables(model):
@@ -119,14 +127,14 @@ def make_layer(name, args):
 
 
 def find_class(name, module):
-    """Keras's own, keras-hub's of the module of the same name, an operation, or the one that stands here."""
+    """Keras's own, keras-hub's of the module of the same name, an operation, one of an application, or the one that stands here."""
     for own in (AddLoss, DotProductAttention, MixtureOfExperts):
         if name == own.__name__:
             return own
     hub = getattr(keras_hub, module.__name__.rpartition(".")[2], None)
     places = [module, hub]
     if module is keras.layers:
-        places += [numpy_operations, math_operations, core_operations]
+        places += [numpy_operations, math_operations, core_operations, convnext, inception_resnet_v2]
     return next(getattr(place, name) for place in places if hasattr(place, name))
 
 

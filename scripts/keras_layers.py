@@ -1,5 +1,6 @@
 """The layers of make_layer_fixtures.py, as Meshwork's files list them."""
 
+from keras_applications import APPLICATIONS
 from keras_attention import ATTENTION, MASKING
 from keras_masks import MASKS
 from keras_operations import OPERATIONS
@@ -184,6 +185,7 @@ CALLS = {
         [4, 3],
         {"Normalization": {"invert": True, "mean": [0.5, 1.0, -2.0], "variance": [4.0, 0.3, 0.0]}},
     ),
+    **APPLICATIONS,
     "activation_none": ([12], {"Activation": {"activation": None}}),
     "relu_all": ([12], {"ReLU": {"max_value": 1.5, "negative_slope": 0.1, "threshold": 0.25}}),
     "leaky_relu": ([12], {"LeakyReLU": {}}),

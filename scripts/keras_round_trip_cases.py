@@ -13,6 +13,8 @@ def images(rank):
         {f"Conv{d}": {"filters": 4, "kernel_size": 3, "padding": "same"}},
         {"BatchNormalization": {}},
         {"PReLU": {}},
+        {"LayerScale": {"init_values": 0.5, "projection_dim": 4}},
+        {"StochasticDepth": {"drop_path_rate": 0.0}},
         {f"MaxPooling{d}": {"pool_size": 2, "padding": "same"}},
         {f"Conv{d}Transpose": {"filters": 6, "kernel_size": 3, "strides": 2}},
         {"GroupNormalization": {"groups": 3}},

@@ -18,6 +18,8 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import keras
 import numpy as np
 from keras import layers, ops
+from keras.src.applications.convnext import LayerScale, StochasticDepth
+from keras.src.applications.inception_resnet_v2 import CustomScaleLayer
 
 SAMPLES = 6
 
@@ -129,7 +131,19 @@ def adapted():
     )
 
 
-MODELS = {model.__name__: model for model in (adapted, attention, heads, masked, nested, siamese, texts, translator)}
+def residuals():
+    """Layers that Keras has for its applications alone."""
+    image = keras.Input((6, 5, 4), name="image")
+    x = LayerScale(0.1, 4, name="scale")(layers.Conv2D(4, 3, padding="same")(image))
+    x = layers.Add()([image, StochasticDepth(0.25)(x)])
+    x = CustomScaleLayer(0.17)([x, layers.Conv2D(4, 1)(x)])
+    return keras.Model(image, layers.Dense(3)(layers.GlobalAveragePooling2D()(x)))
+
+
+MODELS = {
+    model.__name__: model
+    for model in (adapted, attention, heads, masked, nested, residuals, siamese, texts, translator)
+}
 
 
 def draw(rng, tensor):

@@ -16,14 +16,17 @@ Cases called `training_..` are called in training, the others in inference. Inpu
 1/16, so that windows of pools hold equal elements, but never 0, where a ReLU has no gradient; those
 of an Embedding and its kin are rows of its table. In cases called `mask..` some positions are those that the
 layer Masking hides.
-Needs keras, jax (CPU) and PyYAML. Usage: make_layer_fixtures.py [tests/fixtures/layers]
+    scripts/make_layer_fixtures.py [--output tests/fixtures/layers] [CASE ...]
+
+All cases by default, which takes most of an hour; with names these alone, beside what the files hold of the others.
+Needs keras, keras-hub, jax (CPU) and PyYAML.
 """
 
+import argparse
 import os
-import sys
 
 from keras_attention import MASKED
-from keras_calls import take_variables
+from keras_calls import name_variables, take_variables
 from keras_layers import CALLS
 from keras_masks import MASKED_OTHER
 from make_keras_fixtures import SEED, make_model, write_npz
@@ -73,6 +76,7 @@ def run(name, case):
     rng = np.random.default_rng([SEED, *name.encode()])
     spec = model_of(case)
     model = make_model(spec)
+    name_variables(model)
     for layer in spec["layers"]:
         ((_, args),) = layer.items()
         if "lora_alpha" in args:  # which Keras 3.15 forgets where it builds Dense and Embedding
@@ -104,19 +108,32 @@ def run(name, case):
     return {f"{name}/{key}": np.asarray(array, np.float32) for key, array in arrays.items()}
 
 
-def main():
-    folder = sys.argv[1] if len(sys.argv) > 1 else "tests/fixtures/layers"
-    os.makedirs(folder, exist_ok=True)
-    arrays, texts = {}, {}
-    for name, case in CALLS.items():
-        arrays.update(run(name, case))
-        texts[name] = model_of(case)
-    with open(os.path.join(folder, "calls.yaml"), "w") as file:
+def write_cases(texts, file_name):
+    with open(file_name, "w") as file:
         for name, model in texts.items():
             text = yaml.safe_dump(model, sort_keys=False, default_flow_style=True, width=1000)
             quoted = text.strip().replace("'", "''")
             file.write(f"{name}: '{quoted}'\n")
-    write_npz(os.path.join(folder, "calls.npz"), arrays)
+
+
+def main():
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    arguments.add_argument("--output", default="tests/fixtures/layers")
+    arguments.add_argument("cases", nargs="*", metavar="CASE", choices=[[], *CALLS])
+    given = arguments.parse_args()
+    os.makedirs(given.output, exist_ok=True)
+    file_name = os.path.join(given.output, "calls.npz")
+    before = np.load(file_name) if given.cases else {}
+    arrays = {}
+    for name, case in CALLS.items():
+        if not given.cases or name in given.cases:
+            arrays.update(run(name, case))
+        else:
+            arrays.update({key: before[key] for key in before if key.startswith(name + "/")})
+    write_cases({name: model_of(case) for name, case in CALLS.items()}, file_name[:-3] + "yaml")
+    write_npz(file_name, arrays)
 
 
 if __name__ == "__main__":

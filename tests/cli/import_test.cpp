@@ -81,6 +81,7 @@ TEST_CASE("an imported model predicts what Keras does") {
   check_predictions("attention", {"x"}, {""}, 1e-5F);
   check_predictions("heads", {"image", "size"}, {"digit", "height"}, 1e-5F);
   check_predictions("masked", {"tokens"}, {""}, 1e-5F);
+  check_predictions("residuals", {"image"}, {""}, 1e-5F);
   check_predictions("siamese", {"left", "right"}, {""}, 1e-5F);
   check_predictions("texts", {"tokens"}, {""}, 1e-5F);
   check_predictions("translator", {"source", "target"}, {""}, 1e-5F);

@@ -302,6 +302,9 @@ TEST_CASE("errors of arguments name layer, place and way out") {
   CHECK(layers_error("[2]", "Normalization: {axis: 0}") ==
         "c.yaml:3:34: layer 'normalization' (Normalization): axis 0 is the batch; give 1 to 1, or "
         "-1 for the last");
+  CHECK(layers_error("[4, 3]", "LayerScale: {init_values: 1e-6, projection_dim: 4}") ==
+        "c.yaml:3:60: layer 'layer_scale' (LayerScale): projection_dim is 4 for samples [4, 3]; "
+        "give 3");
   CHECK(layers_error("[6]", "DENSE: {units: 2}") ==
         "c.yaml:3:12: there is no layer 'DENSE'; nearest: 'Dense'");
   CHECK(layers_error("[6]", "Dence: {units: 2}") ==

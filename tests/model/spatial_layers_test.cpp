@@ -228,6 +228,7 @@ TEST_CASE("spatial dropout draws for channels, dropout as noise_shape says") {
   CHECK(mask("[5, 2]", "SpatialDropout1D: {rate: 0.5}") == Shape{4, 1, 2});
   CHECK(mask("[5, 6, 2]", "SpatialDropout2D: {rate: 0.5}") == Shape{4, 1, 1, 2});
   CHECK(mask("[5, 6, 2, 3]", "SpatialDropout3D: {rate: 0.5}") == Shape{4, 1, 1, 1, 3});
+  CHECK(mask("[5, 6, 2]", "StochasticDepth: {drop_path_rate: 0.5}") == Shape{4, 1, 1, 1});
   CHECK(mask("[5, 2]", "Dropout: {rate: 0.5, noise_shape: [null, 1, null]}") == Shape{4, 1, 2});
   CHECK(mask("[5, 2]", "AlphaDropout: {rate: 0.5, noise_shape: [1, null, 2]}") == Shape{1, 5, 2});
   CHECK(layer_error("[5, 2]", "AlphaDropout: {rate: 1}") ==

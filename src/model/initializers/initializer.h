@@ -53,6 +53,9 @@ Initializer read_initializer(config::Reader& args, std::string_view key, std::st
 Initializer read_initializer(const config::Value& spec);
 Initializer read_initializer(std::string_view name);
 
+/// Constant with this value.
+Initializer constant_initializer(double value);
+
 /// The same initializer for a kernel with these fans.
 Initializer with_fans(Initializer initializer, const Fans& fans);
 
