@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/join.h"
 #include "base/nearest.h"
 #include "base/quote.h"
 
@@ -36,6 +37,19 @@ std::optional<T> parse_number(const Value& value) {
 }
 
 constexpr std::string_view kLeaveOut = ", or leave it out";
+
+/// Paths of the keys of this name in maps within `map`: "fit.batch_size".
+std::vector<std::string> paths_within(const Value& map, std::string_view key) {
+  std::vector<std::string> paths;
+  for (const Value::Entry& entry : map.map) {
+    if (!entry.value.is_map()) continue;
+    if (entry.value.find(key) != nullptr) paths.push_back(fmt::format("{}.{}", entry.key, key));
+    for (const std::string& path : paths_within(entry.value, key)) {
+      paths.push_back(entry.key + "." + path);
+    }
+  }
+  return paths;
+}
 
 }  // namespace
 
@@ -253,8 +267,10 @@ std::int64_t Reader::require_integer(std::string_view key, const Range& range) {
 void Reader::finish() const {
   for (const Value::Entry& entry : value_.map) {
     if (!is_known(entry.key)) {
+      const std::vector<std::string> paths = paths_within(value_, entry.key);
       fail_at(entry.at, "{} has no key '{}'{}", what_, excerpt(entry.key),
-              suggestion(entry.key, known_));
+              paths.empty() ? suggestion(entry.key, known_)
+                            : fmt::format("; there is '{}'", join(paths, "', '")));
     }
   }
 }

@@ -123,7 +123,8 @@ constexpr Range between(double least, double most) { return {.least = least, .mo
 constexpr Range kFromZeroBelowOne{.least = 0, .most = 1, .has_most = false};
 
 /// Reads the keys of a map one by one; finish() makes an Error of every key that nobody read, with
-/// the place and the nearest known key. A null value reads as an empty map.
+/// the place, and where it stands further down, or the nearest known keys. A null value reads as an
+/// empty map.
 class Reader {
  public:
   /// `what` names the map in errors: "layer 'd1' (Dense)".

@@ -119,6 +119,8 @@ TEST_CASE("errors name the assignment") {
         "command line: 'fit.epoch=3': fit has no key 'epoch'; nearest: 'epochs'");
   CHECK(error({"fit.epoch=null"}) ==
         "command line: 'fit.epoch=null': fit has no key 'epoch'; nearest: 'epochs'");
+  CHECK(error({"epochs=7"}) ==
+        "command line: 'epochs=7': the configuration has no key 'epochs'; there is 'fit.epochs'");
   CHECK(error({"fti.epochs=3"}) ==
         "command line: 'fti.epochs=3': the configuration has no key "
         "'fti'; nearest: 'fit'");

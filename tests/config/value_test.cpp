@@ -78,4 +78,9 @@ TEST_CASE("a Reader knows the keys it was asked for") {
   strict.find("unit");
   CHECK(error_of([&] { strict.finish(); }) ==
         "f:1:2: layer 'd1' has no key 'units'; nearest: 'unit'");
+  Reader outer(value("{rate: 1, fit: {rate: 2, rates: 3}, compile: {sgd: {rate: 4}}}"), "the file");
+  outer.find("fit");
+  outer.find("compile");
+  CHECK(error_of([&] { outer.finish(); }) ==
+        "f:1:2: the file has no key 'rate'; there is 'fit.rate', 'compile.sgd.rate'");
 }
