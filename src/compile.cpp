@@ -165,7 +165,7 @@ void leave_out_unneeded(Compilation& c) {
     if (kept.contains(output.name)) continue;
     c.facts.absent.emplace(output.name,
                            taken.contains(output.name)
-                               ? "this program does not need it"
+                               ? ""  // other programs need it
                                : "nothing takes it: name it in 'inputs' or 'outputs', or leave the "
                                  "rule out");
   }

@@ -58,9 +58,13 @@ std::vector<std::string> LayoutMap::check_all_hit(const std::vector<std::string>
     };
     if (std::any_of(paths.begin(), paths.end(), hits)) continue;
     std::map<std::string, std::string> left_out;
+    bool is_elsewhere = false;
     for (const auto& [path, why] : absent) {
-      if (hits(path)) left_out.emplace(path, why);
+      if (!hits(path)) continue;
+      if (why.empty()) is_elsewhere = true;
+      left_out.emplace(path, why);
     }
+    if (is_elsewhere) continue;
     if (!left_out.empty()) {
       notes.push_back(
           note_left_out(rule.at, fmt::format("{}: '{}'", key_, rule.pattern), left_out));

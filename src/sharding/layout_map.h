@@ -29,9 +29,9 @@ class LayoutMap {
   LayoutMatch find(const std::string& path, std::size_t rank, const Mesh& mesh) const;
 
   /// Notes, each with its place, about rules that hit none of `paths`: those that would hit one of
-  /// `absent` (paths, and why they are not there), and others where `unmatched` is kWarn. Where it
-  /// is kError these are an Error, which names the nearest path, absent or not, and what they would
-  /// hit as a substring.
+  /// `absent` (paths, and why the model leaves them out; "" where only a program of it does, which
+  /// is no note), and others where `unmatched` is kWarn. Where it is kError these are an Error,
+  /// which names the nearest path, absent or not, and what they would hit as a substring.
   std::vector<std::string> check_all_hit(
       const std::vector<std::string>& paths, const std::map<std::string, std::string>& absent = {},
       config::UnmatchedRules unmatched = config::UnmatchedRules::kError) const;

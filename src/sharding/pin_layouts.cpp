@@ -255,7 +255,7 @@ std::vector<std::string> check_rules_hit(const Graph& graph, const config::Confi
   for (const config::LayerSpec& layer : config.model.layers) {
     for (const config::LayoutRule& rule : layer.layouts) {
       const auto found = absent.find(layer.path + "/" + rule.pattern);
-      if (found == absent.end()) continue;
+      if (found == absent.end() || found->second.empty()) continue;
       notes.push_back(note_left_out(rule.at, rule.pattern + "_layout", {*found}));
     }
   }

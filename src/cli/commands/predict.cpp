@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/job_arguments.h"
+#include "cli/notes.h"
 #include "state/run_directory.h"
 
 namespace meshwork::cli {
@@ -40,6 +41,7 @@ ExitCode run(const PredictArguments& arguments) {
   }
   const GivenWeights weights = weights_of(*arguments.weights);
   prepare_predict(job, split);
+  if (arguments.weights->job->verbose > 0) print_notes(job);
   const std::string file =
       arguments.output.empty() ? default_file(job.config, weights.path) : arguments.output;
   const std::vector<PredictionFile> files = prediction_files(job, split, file);
