@@ -20,8 +20,14 @@ LeafPatterns::LeafPatterns(const config::Value& patterns) {
 
 void LeafPatterns::add(const config::Value& pattern) {
   const std::string key = "exclude_from_weight_decay";
-  patterns_.emplace_back(pattern.as_string(key), pattern.at, key,
-                         config::PathPattern::Extent::kPart);
+  const std::string text = pattern.as_string(key);
+  patterns_.emplace_back(text, pattern.at, key, config::PathPattern::Extent::kPart);
+  // [^/] may well match.
+  if (text.find('/') == std::string::npos || text.find('[') != std::string::npos) return;
+  config::fail_at(pattern.at,
+                  "{}: '{}' has a '/', and is searched for in the last part of a variable's path, "
+                  "which has none, as in Keras; write that part, '{}'",
+                  key, text, leaf_of(text));
 }
 
 bool LeafPatterns::match(const std::string& path) const {

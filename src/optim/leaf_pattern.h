@@ -13,7 +13,8 @@ class LeafPatterns {
  public:
   LeafPatterns() = default;
 
-  /// Reads a pattern or a list of them; an Error with the place for one that is no regex.
+  /// Reads a pattern or a list of them; an Error with the place for one that is no regex, or asks
+  /// for a '/'.
   explicit LeafPatterns(const config::Value& patterns);
 
   bool match(const std::string& path) const;

@@ -387,6 +387,9 @@ TEST_CASE("errors of optimizers") {
   CHECK(error_of("SGD: {gradient_accumulation_steps: 1}") ==
         "c.yaml:1:36: optimizer SGD: gradient_accumulation_steps is 1; give 2 or more, or leave it "
         "out");
+  CHECK(error_of("SGD: {exclude_from_weight_decay: ['.*/bias']}") ==
+        "c.yaml:1:35: exclude_from_weight_decay: '.*/bias' has a '/', and is searched for in the "
+        "last part of a variable's path, which has none, as in Keras; write that part, 'bias'");
   CHECK(error_of("SGD: {exclude_from_weight_decay: [\"(\"]}") ==
         "c.yaml:1:35: exclude_from_weight_decay: '(' is not a regular expression: missing closing "
         "parenthesis at "
