@@ -75,9 +75,16 @@ std::vector<std::string> names_in(const std::string& directory) {
   return names;
 }
 
-[[noreturn]] void fail_damaged(const Error& error, const std::string& directory) {
-  fail(error.code(), "{}; remove {}, and --resume takes the checkpoint before it", error.what(),
+[[noreturn]] void fail_damaged(std::string_view what, const std::string& directory) {
+  fail(ExitCode::kFile, "{}; remove {}, and --resume takes the checkpoint before it", what,
        directory);
+}
+
+/// Whether there is no such file, or it ends before it should.
+bool is_cut_off(const std::string& file, std::uint64_t bytes) {
+  std::error_code code;
+  const std::uintmax_t size = fs::file_size(file, code);
+  return code ? code == std::errc::no_such_file_or_directory : size < bytes;
 }
 
 CheckpointIndex read_index(const std::string& directory) {
@@ -85,12 +92,13 @@ CheckpointIndex read_index(const std::string& directory) {
   if (!is_checkpoint(directory)) {
     fail(ExitCode::kFile, "{}: no checkpoint: there is no {} in it", directory, kIndex);
   }
+  const std::string text = read_text_file(path);
   try {
-    return parse_checkpoint_index(read_text_file(path), path);
+    return parse_checkpoint_index(text, path);
   } catch (const NewerIndexError&) {
     throw;
   } catch (const Error& error) {
-    fail_damaged(error, directory);
+    fail_damaged(error.what(), directory);
   }
 }
 
@@ -198,12 +206,6 @@ struct Checkpoint::Copy {
 Checkpoint::Checkpoint(const std::string& directory)
     : directory_(directory), index_(read_index(directory)) {}
 
-const File& Checkpoint::file(const std::string& name) const {
-  const auto found = files_.find(name);
-  if (found != files_.end()) return found->second;
-  return files_.emplace(name, File::open(directory_ + "/" + name)).first->second;
-}
-
 void Checkpoint::check_tensors(const std::vector<GlobalTensor>& expected, bool allow_extra) const {
   check_stored_tensors(directory_, index_.tensors, expected, allow_extra);
 }
@@ -238,16 +240,18 @@ void Checkpoint::read(const GlobalTensor& tensor, const Region& region, const Sh
 
 void Checkpoint::read_blocks(const StoredSlice& slice, const std::vector<Copy>& copies,
                              std::byte* to) const {
+  const std::string file = directory_ + "/" + slice.file;
   try {
-    copy_blocks(slice, copies, to);
+    copy_blocks(slice, copies, File::open(file), to);
   } catch (const Error& error) {
-    fail_damaged(error, directory_);
+    const std::int64_t bytes = bytes_of(slice, index_.tensors[slice.tensor]);
+    if (!is_cut_off(file, slice.offset + static_cast<std::uint64_t>(bytes))) throw;
+    fail_damaged(error.what(), directory_);
   }
 }
 
 void Checkpoint::copy_blocks(const StoredSlice& slice, const std::vector<Copy>& copies,
-                             std::byte* to) const {
-  const File& stored = file(slice.file);
+                             const File& stored, std::byte* to) const {
   const std::int64_t all = bytes_of(slice, index_.tensors[slice.tensor]);
   std::vector<std::byte> block;
   std::int64_t block_begin = 0, block_end = 0;
@@ -261,9 +265,12 @@ void Checkpoint::copy_blocks(const StoredSlice& slice, const std::vector<Copy>& 
     if (hash_bytes(block.data(), block.size()) == slice.hashes[static_cast<std::size_t>(number)]) {
       return;
     }
-    fail(ExitCode::kFile,
-         "{}: damaged: bytes {} to {}, of '{}', have another checksum than when they were written",
-         stored.path(), offset, offset + block.size(), index_.tensors[slice.tensor].path);
+    fail_damaged(
+        fmt::format("{}: damaged: bytes {} to {}, of '{}', have another checksum than when they "
+                    "were written",
+                    stored.path(), offset, offset + block.size(),
+                    index_.tensors[slice.tensor].path),
+        directory_);
   };
   for (const Copy& copy : copies) {
     for (std::int64_t done = 0; done < copy.bytes;) {

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -49,7 +48,8 @@ std::vector<StoredTensor> stored_tensors(const std::vector<GlobalTensor>& tensor
 /// Makes a checkpoint of a directory in which all files lie.
 void write_index(const std::string& directory, const CheckpointIndex& index);
 
-/// A whole checkpoint, open for reading. Each device opens it for itself.
+/// A whole checkpoint. Its files are open only while something is read of them: there may be more
+/// of them than a process may have open, and one that is removed must free the disk.
 class Checkpoint {
  public:
   /// Throws an Error of ExitCode::kFile where there is none, or its index is damaged.
@@ -72,15 +72,15 @@ class Checkpoint {
  private:
   struct Copy;
 
-  const File& file(const std::string& name) const;
   /// As copy_blocks, with errors that say how to go on.
   void read_blocks(const StoredSlice& slice, const std::vector<Copy>& copies, std::byte* to) const;
-  /// `copies` in the order of the slice. Blocks of which nothing is wanted are not read.
-  void copy_blocks(const StoredSlice& slice, const std::vector<Copy>& copies, std::byte* to) const;
+  /// `copies` in the order of the slice, which `stored` holds. Blocks of which nothing is wanted
+  /// are not read.
+  void copy_blocks(const StoredSlice& slice, const std::vector<Copy>& copies, const File& stored,
+                   std::byte* to) const;
 
   std::string directory_;
   CheckpointIndex index_;
-  mutable std::map<std::string, File> files_;
 };
 
 /// Bytes of all tensors.

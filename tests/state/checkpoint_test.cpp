@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <numeric>
@@ -120,6 +121,28 @@ TEST_CASE("a part is read from the blocks that it needs, and a damaged one is fo
   CHECK(error_of([&] { Checkpoint(path).verify(); }) ==
         "3: " + file + ": cannot open: No such file or directory; remove " + path +
             ", and --resume takes the checkpoint before it");
+}
+
+TEST_CASE(
+    "files are open while they are read, and one that the system does not open is not damaged") {
+  const auto open_files = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+  };
+  const TempDirectory directory;
+  const std::string path = directory.file("c");
+  write(path, kRows, 6);
+  const Checkpoint checkpoint(path);
+  const auto before = open_files();
+  checkpoint.verify();
+  CHECK(open_files() == before);
+
+  rlimit limit{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  const rlimit none{0, limit.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+  const std::string refused = error_of([&] { checkpoint.verify(); });
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+  CHECK(refused == "3: " + path + "/part-0.safetensors: cannot open: Too many open files");
 }
 
 TEST_CASE("a directory without an index is no checkpoint") {
