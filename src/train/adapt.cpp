@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <type_traits>
 
 #include "comm/collectively.h"
@@ -35,15 +36,16 @@ const data::Field* field_of(const Job& job, const config::InputSpec& input) {
   return name ? job.split.find(*name) : nullptr;
 }
 
-/// nullopt: the data do not decide, for something is computed first, or the dimensions that are
-/// kept are not the last ones.
+/// nullopt: the data do not decide, for something is computed first, also of text or one_hot, or
+/// the dimensions that are kept are not the last ones.
 std::optional<Adapted> find_data(const Job& job, const DataStatistic& statistic) {
   const auto& inputs = job.config.model.inputs;
   const auto input = std::ranges::find_if(
       inputs, [&](const config::InputSpec& spec) { return spec.name + "/output" == statistic.of; });
   if (input == inputs.end()) return std::nullopt;
   Adapted adapted{field_of(job, *input)};
-  if (adapted.field == nullptr || adapted.field->source->info().vocabulary != nullptr) {
+  if (adapted.field == nullptr || adapted.field->source->info().vocabulary != nullptr ||
+      adapted.field->classes > 0) {
     return std::nullopt;
   }
   auto d = std::ssize(input->shape);
@@ -62,21 +64,21 @@ data::Split part_of(data::Split split, std::int64_t i, std::int64_t parts) {
   return split;
 }
 
-/// Each device reads some of the parts.
-Statistics statistics_of(const Session& session, const Adapted& adapted) {
+/// Of so many channels, as the field stores them. Each device reads some of the parts.
+Statistics stored_statistics(const Session& session, const data::Field& field,
+                             std::int64_t num_channels) {
   static_assert(std::is_trivially_copyable_v<data::NumberStatistics>);
   HostGroup& hosts = session.hosts();
   const data::Split& split = session.job().split;
-  const auto channels = static_cast<std::size_t>(adapted.channels);
-  const std::int64_t parts =
-      std::clamp<std::int64_t>(kMostPartials / adapted.channels, 1, kMostParts);
+  const auto channels = static_cast<std::size_t>(num_channels);
+  const std::int64_t parts = std::clamp<std::int64_t>(kMostPartials / num_channels, 1, kMostParts);
   const std::int64_t rounds = (parts - 1) / hosts.size() + 1;
   Statistics mine(static_cast<std::size_t>(rounds) * channels);
   collectively(hosts, [&] {
     for (std::int64_t i = hosts.rank(), round = 0; i < parts; i += hosts.size(), ++round) {
-      const auto part = data::statistics_of(part_of(split, i, parts), *adapted.field,
-                                            reader_threads(session.job()), adapted.channels);
-      std::ranges::copy(part.channels, mine.begin() + round * adapted.channels);
+      const auto part = data::statistics_of(part_of(split, i, parts), field,
+                                            reader_threads(session.job()), num_channels);
+      std::ranges::copy(part.channels, mine.begin() + round * num_channels);
     }
   });
   Statistics all(mine.size() * static_cast<std::size_t>(hosts.size()));
@@ -91,16 +93,29 @@ Statistics statistics_of(const Session& session, const Adapted& adapted) {
   return result;
 }
 
-/// As the field reaches the model: its own mean and std come first.
-std::vector<float> values_of(const Statistics& statistics, const data::Field& field,
-                             Statistic statistic) {
-  const auto& [means, stds] = field.normalization;
-  std::vector<float> values;
-  for (std::size_t c = 0; c < statistics.size(); ++c) {
+/// As the field reaches the model: its own mean and std come first, which may belong to more
+/// channels than the layer keeps.
+Statistics statistics_of(const Session& session, const Adapted& adapted) {
+  const auto& [means, stds] = adapted.field->normalization;
+  const std::size_t normalized = std::max({means.size(), stds.size(), std::size_t{1}});
+  const auto channels = static_cast<std::size_t>(adapted.channels);
+  Statistics stored = stored_statistics(session, *adapted.field,
+                                        static_cast<std::int64_t>(std::lcm(channels, normalized)));
+  Statistics result(channels);
+  for (std::size_t c = 0; c < stored.size(); ++c) {
     const double mean = means.empty() ? 0 : means[c % means.size()];
     const double std = stds.empty() ? 1 : stds[c % stds.size()];
-    const double value = statistic == Statistic::kMean ? (statistics[c].mean - mean) / std
-                                                       : std::pow(statistics[c].std() / std, 2);
+    stored[c].mean = (stored[c].mean - mean) / std;
+    stored[c].squares /= std * std;
+    result[c % channels].add(stored[c]);
+  }
+  return result;
+}
+
+std::vector<float> values_of(const Statistics& statistics, Statistic statistic) {
+  std::vector<float> values;
+  for (const data::NumberStatistics& channel : statistics) {
+    const double value = statistic == Statistic::kMean ? channel.mean : std::pow(channel.std(), 2);
     values.push_back(static_cast<float>(value));
   }
   return values;
@@ -114,8 +129,9 @@ std::string note_of(const std::string& layer, const std::optional<Adapted>& adap
                        adapted->field->name, samples);
   }
   return fmt::format(
-      "note: {}: mean stays 0 and variance 1, for only of an input of the model, and with the last "
-      "dimensions as 'axis', does fit find them in the data; give mean and variance",
+      "note: {}: mean stays 0 and variance 1, for only of numbers that are an input of the model, "
+      "and with its last dimensions as 'axis', does fit find them in the data; give mean and "
+      "variance",
       layer);
 }
 
@@ -137,7 +153,7 @@ std::vector<std::string> adapt_to_data(Session& session) {
     if (!adapted) continue;
     const auto [statistics, is_new] = known.try_emplace({adapted->field, adapted->channels});
     if (is_new) statistics->second = statistics_of(session, *adapted);
-    values[variable.path] = values_of(statistics->second, *adapted->field, wanted);
+    values[variable.path] = values_of(statistics->second, wanted);
   }
   session.set_weights(values);
   return notes;

@@ -117,6 +117,37 @@ TEST_CASE("a Normalization over all numbers has one mean") {
   CHECK(weight_in(file, "n/variance")[0] == doctest::Approx(b.variance).epsilon(1e-6));
 }
 
+TEST_CASE("one mean comes behind a mean and std for each column") {
+  const test::TempDirectory dir;
+  write_table(dir);
+  const std::string layer = "    - Normalization: {name: n, axis: null}";
+  std::string text = text_of(dir, "columns: [b, b, b], mean: [0, 1, -2], std: [1, 2, 5]", layer);
+  text.replace(text.find("n/mean: [model], "), 17, "");
+  const Outcome outcome = fit_on(text, "3x1", dir.file("run"));
+  REQUIRE(outcome.error == "");
+  const std::vector<Moments> columns{moments_of(second),
+                                     moments_of([](int i) { return (second(i) - 1) / 2; }),
+                                     moments_of([](int i) { return (second(i) + 2) / 5; })};
+  Moments all;
+  for (const Moments& column : columns) all.mean += column.mean / 3;
+  for (const Moments& column : columns) {
+    all.variance += (column.variance + std::pow(column.mean - all.mean, 2)) / 3;
+  }
+  const std::string file = dir.file("run/final.safetensors");
+  CHECK(weight_in(file, "n/mean")[0] == doctest::Approx(all.mean).epsilon(1e-6));
+  CHECK(weight_in(file, "n/variance")[0] == doctest::Approx(all.variance).epsilon(1e-6));
+}
+
+TEST_CASE("a Normalization behind one_hot stays as it is, and fit tells") {
+  const test::TempDirectory dir;
+  write_table(dir);
+  const Outcome outcome =
+      fit_on(text_of(dir, "columns: y, one_hot: 3", kAlone), "2x1", dir.file("run"), 1);
+  REQUIRE(outcome.error == "");
+  CHECK(outcome.out.find("note: n: mean stays 0 and variance 1") != std::string::npos);
+  CHECK(weight_in(dir.file("run/final.safetensors"), "n/mean") == std::vector{0.0F, 0.0F, 0.0F});
+}
+
 TEST_CASE("weights of a file keep their mean and variance") {
   const test::TempDirectory dir;
   write_table(dir);
