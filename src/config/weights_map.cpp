@@ -138,14 +138,18 @@ WeightsMap read_map(const Value& value, const std::string& file) {
 
 }  // namespace
 
-WeightsMap read_weights_map(const Value& value, const std::string& config_file) {
-  if (value.is_map()) return read_map(value, to_string(value.at));
+std::string weights_map_file(const Value& name, const std::string& config_file) {
   std::vector<std::string> folders{folder_of(config_file) + "/weights", "configs/weights"};
   for (const std::string& folder : installed_directories("configs/weights")) {
     folders.push_back(folder);
   }
-  const std::string file = find_named_file(value, kKey, folders, config_file);
-  Value map = load_yaml(file);
+  return find_named_file(name, kKey, folders, config_file);
+}
+
+WeightsMap read_weights_map(const Value& value, const std::string& config_file) {
+  if (value.is_map()) return read_map(value, to_string(value.at));
+  const std::string file = weights_map_file(value, config_file);
+  const Value map = load_yaml(file);
   if (!map.is_map()) fail_at({file, 0, 0}, "a weights_map must be a map of keys");
   return read_map(map, file);
 }

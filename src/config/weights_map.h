@@ -48,9 +48,12 @@ struct WeightsMap {
   std::vector<Value> needs = {};
 };
 
-/// Reads a map: `weights_map: gpt2` is weights/gpt2.yaml beside the configuration `config_file`, or
-/// in configs/ of the working directory or of the installation; `weights_map: mine/gpt2.yaml` a
-/// path; or its keys stand in place. Throws Error with place.
+/// The file that a map is named by: `weights_map: gpt2` is weights/gpt2.yaml beside the
+/// configuration `config_file`, or in configs/ of the working directory or of the installation;
+/// `weights_map: mine/gpt2.yaml` a path. Throws Error with place where there is none.
+std::string weights_map_file(const Value& name, const std::string& config_file);
+
+/// Reads a map: of its file, or its keys stand in place. Throws Error with place.
 WeightsMap read_weights_map(const Value& value, const std::string& config_file);
 
 /// The paths that the rule gives a tensor of this name; nothing where it does not match.

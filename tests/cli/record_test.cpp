@@ -160,6 +160,17 @@ TEST_CASE("config.yaml names the directory of its own run") {
   CHECK(folder.read("run-2/run.json").find("\"epochs\": 3") != std::string::npos);
 }
 
+TEST_CASE("config.yaml has the weights_map in it") {
+  const JobFolder folder;
+  std::filesystem::create_directories(folder.path / "cfg/maps");
+  folder.write("cfg/c.yaml", std::string(kTinyConfig) + "weights_map: maps/m.yaml\n");
+  folder.write("cfg/maps/m.yaml", "tensors: {'first.(.*)': d1/$1}\n");
+  output(folder, "fit cfg/c.yaml --verbose 0");
+  CHECK(folder.read("run/config.yaml").find("first.(.*)") != std::string::npos);
+  output(folder, "validate run/config.yaml");
+  output(folder, "fit cfg/c.yaml --verbose 0 --new weights_map=not_there");
+}
+
 TEST_CASE("a run writes over no file that it was given") {
   const JobFolder folder;
   std::filesystem::create_directory(folder.path / "exp");
