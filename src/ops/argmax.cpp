@@ -1,4 +1,5 @@
-// y[..] = the index of the greatest x[.., c, ..] along `axis`, the lowest of several; int32
+// y[..] = the index of the greatest x[.., c, ..] along `axis`, the lowest of several, or of the
+// first NaN; int32
 #include "base/check.h"
 #include "ops/ops.h"
 #include "ops/reduce.h"
@@ -28,7 +29,7 @@ std::string rule(const OpArgs& args) {
 }
 
 // In whole numbers, so that no extent is too great to count in float32: among the places of the
-// maximum the one farthest from the end.
+// maximum, or of NaN, which equals nothing, the one farthest from the end.
 ValueId split(GraphBuilder& b, std::span<const ValueId> inputs, const Attrs& attrs) {
   const ValueId x = inputs[0];
   const std::int64_t axis = attrs.integer("axis");
@@ -42,7 +43,8 @@ ValueId split(GraphBuilder& b, std::span<const ValueId> inputs, const Attrs& att
   const ValueId index = b.add(kIota, {}, {{"dim", axis}, {"dtype", "int32"}, {"shape", line}});
   const ValueId last = number(extent - 1);
   const ValueId from_end = subtract(b, last, index);
-  const ValueId candidates = select(b, is_max, from_end, number(0));
+  const ValueId is_number = equal(b, x, x);
+  const ValueId candidates = select(b, is_number, select(b, is_max, from_end, number(0)), from_end);
   return subtract(b, last, reduce_max(b, candidates, {axis}, false));
 }
 

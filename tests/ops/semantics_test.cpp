@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ops/cases.h"
 #include "ops/ops.h"
@@ -200,19 +201,21 @@ TEST_CASE("extremes stay finite") {
   CHECK(slopes[1] == doctest::Approx(1));
 }
 
-TEST_CASE("argmax takes the lowest of equal places, whole and split") {
+TEST_CASE("argmax takes the lowest of equal places, or the first NaN, whole and split") {
   const auto backend = make_reference_backend();
   Graph graph;
   GraphBuilder b(graph);
-  const ValueId x = ops::input(b, "x", {DType::kFloat32, {3, 4}});
+  const ValueId x = ops::input(b, "x", {DType::kFloat32, {6, 4}});
   const Attrs attrs{{"axis", std::int64_t{1}}};
   const ValueId whole = b.add(ops::kArgMax, {x}, attrs);
   const ValueId split = ops::kArgMax.split(b, std::vector<ValueId>{x}, attrs);
   Interpreter interpreter(graph, *backend);
-  interpreter.feed("x",
-                   host_tensor({3, 4}, std::vector<float>{1, 7, 7, 0, 5, 5, 5, 5, 1, 2, 3, 4}));
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  interpreter.feed("x", host_tensor({6, 4}, std::vector<float>{1, 7, 7, 0,   5,   5,   5,   5,
+                                                               1, 2, 3, 4,   1,   nan, 7,   nan,
+                                                               2, 1, 0, nan, nan, nan, nan, nan}));
   interpreter.run();
-  const HostTensor expected = host_tensor({3}, std::vector<std::int32_t>{1, 0, 3});
+  const HostTensor expected = host_tensor({6}, std::vector<std::int32_t>{1, 0, 3, 1, 3, 0});
   CHECK(difference(interpreter.read(whole), expected, 0) == "");
   CHECK(difference(interpreter.read(split), expected, 0) == "");
 }
