@@ -121,6 +121,8 @@ TEST_CASE("checkpoint says what it takes") {
   CHECK(complaint(folder, "checkpoint", 2) ==
         "what to do with checkpoints? list, show, verify, diff, prune");
   CHECK(complaint(folder, "checkpoint lst a", 2) == "checkpoint: no action 'lst'; nearest: 'list'");
+  CHECK(complaint(folder, "checkpoint list a --keep 3", 2) ==
+        "checkpoint list takes no --keep: that is how many prune leaves");
   CHECK(complaint(folder, "checkpoint diff a", 2) == "checkpoint diff takes 2 directories, not 1");
   CHECK(complaint(folder, "checkpoint list none", 3) ==
         "none: neither a checkpoint nor a run directory with one");

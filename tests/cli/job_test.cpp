@@ -95,6 +95,8 @@ TEST_CASE("a new head begins anew on the weights of another model, on any mesh")
         "'d1/kernel', 'd1/bias', 'd2/kernel', 'd2/bias'\n");
   CHECK(fit(" run_directory=f --skip-mismatch d2/.*").err ==
         "meshwork: --skip-mismatch is about what --from names; give both\n");
+  CHECK(fit(" run_directory=f --weights-only").err ==
+        "meshwork: --weights-only is about what --from names; give both\n");
 }
 
 TEST_CASE("weights of any layout are read on any mesh") {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 
 #include "base/byte_size.h"
 #include "base/join.h"
@@ -32,7 +33,7 @@ constexpr const char* kDetails = R"(Examples:
 
 struct Arguments {
   std::vector<std::string> words;  ///< the action, then paths
-  int keep = 1;
+  std::optional<std::int64_t> keep;
 };
 
 [[noreturn]] void fail_without_checkpoint(const std::string& path) {
@@ -160,7 +161,8 @@ ExitCode prune(const Arguments& arguments) {
   if (is_checkpoint(run)) fail(ExitCode::kFile, "{}: a checkpoint; name the run directory", run);
   if (all.empty()) fail_without_checkpoint(run);
   const std::string best = position_of(Checkpoint(all.back())).best;
-  for (std::size_t i = 0; i + static_cast<std::size_t>(arguments.keep) < all.size(); ++i) {
+  const auto kept = static_cast<std::size_t>(arguments.keep.value_or(1));
+  for (std::size_t i = 0; i + kept < all.size(); ++i) {
     if (std::filesystem::path(all[i]).filename() == best) continue;
     remove_checkpoint(all[i]);
     fmt::print("removed {}\n", all[i]);
@@ -185,6 +187,9 @@ ExitCode run(const Arguments& arguments) {
   if (arguments.words.empty()) fail("what to do with checkpoints? {}", join(names, ", "));
   for (const Action& action : actions) {
     if (action.name != arguments.words[0]) continue;
+    if (arguments.keep && action.name != "prune") {
+      fail("checkpoint {} takes no --keep: that is how many prune leaves", action.name);
+    }
     if (arguments.words.size() == action.paths + 1) return action.run(arguments);
     fail("checkpoint {} takes {} director{}, not {}", action.name, action.paths,
          action.paths == 1 ? "y" : "ies", arguments.words.size() - 1);

@@ -140,7 +140,11 @@ ExitCode run(const FitArguments& arguments) {
   if (arguments.json) {
     options.on_record = [](const std::string& line) { std::cout << line + "\n" << std::flush; };
   }
-  if (!arguments.from.empty()) options.from = weights_file(arguments.from);
+  if (!arguments.from.empty()) {
+    options.from = weights_file(arguments.from);
+  } else if (arguments.weights_only) {
+    fail("--weights-only is about what --from names; give both");
+  }
   options.skip_mismatch = skip_mismatch_of(arguments);
   options.trace = trace_of(arguments, job);
   prepare_fit(job);
