@@ -40,10 +40,20 @@ void create(const std::string& path) {
 
 std::string holder() { return fmt::format("process {} on {}\n", getpid(), host_name()); }
 
+/// is_in_use() of another process holds it for a moment, too.
+bool lock_soon(File& file) {
+  constexpr int kTries = 10;
+  for (int i = 0; i < kTries; ++i) {
+    if (file.lock()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return false;
+}
+
 File lock(const std::string& path) {
   try {
     File file = File::open_to_append(lock_of(path));
-    if (file.lock()) {
+    if (lock_soon(file)) {
       file.resize(0);
       file.append(holder());
       return file;
