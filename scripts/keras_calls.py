@@ -10,7 +10,7 @@ from keras.src.ops import numpy as numpy_operations
 from keras_hub.src.models.mixtral.mixtral_decoder import MixtralSparseMoeBlock
 
 # What a layer takes when it is called, though Meshwork's files say it with its other arguments.
-CALL_ARGUMENTS = ["use_causal_mask", "reverse", "x2", "key"]
+CALL_ARGUMENTS = ["use_causal_mask", "reverse", "x1", "x2", "key"]
 # They take several inputs as arguments, not as a list, in this order where the file does not name them.
 HEADS = ["query", "value", "key", "attention_mask"]
 TWO = ["x1", "x2"]
@@ -158,6 +158,8 @@ def key_of(key):
 def call_layer(layer, inputs, arguments):
     if "key" in arguments:
         arguments = {**arguments, "key": key_of(arguments["key"])}
+    if "x1" in arguments:  # a number, before the tensor
+        return layer(arguments["x1"], inputs[0])
     if isinstance(inputs, list) and type(layer) in INPUTS:
         inputs = dict(zip(INPUTS[type(layer)], inputs))
     if isinstance(inputs, dict):

@@ -13,8 +13,6 @@ def images(rank):
         {f"Conv{d}": {"filters": 4, "kernel_size": 3, "padding": "same"}},
         {"BatchNormalization": {}},
         {"PReLU": {}},
-        {"LayerScale": {"init_values": 0.5, "projection_dim": 4}},
-        {"StochasticDepth": {"drop_path_rate": 0.0}},
         {f"MaxPooling{d}": {"pool_size": 2, "padding": "same"}},
         {f"Conv{d}Transpose": {"filters": 6, "kernel_size": 3, "strides": 2}},
         {"GroupNormalization": {"groups": 3}},
@@ -266,6 +264,18 @@ BLOCKS = {
     },
 }
 
+# Layers that Keras has for its applications alone; its StochasticDepth does not train on JAX.
+APPLICATIONS = {
+    "input": [9, 8, 4],
+    "layers": [
+        {"Conv2D": {"name": "features", "filters": 4, "kernel_size": 3, "padding": "same"}},
+        {"LayerScale": {"name": "factors", "init_values": 0.5, "projection_dim": 4}},
+        {"CustomScaleLayer": {"name": "sum", "scale": 0.2, "inputs": ["input", "factors"]}},
+        {"GlobalAveragePooling2D": {"name": "means"}},
+        {"Dense": {"name": "out", "units": OUTPUTS}},
+    ],
+}
+
 # Operations are no layers: Keras writes them in config.json alone.
 OPERATIONS = {
     "input": [6, 4],
@@ -279,6 +289,8 @@ OPERATIONS = {
         {"Power": {"name": "weights", "inputs": {"x1": "gate", "x2": "gate"}}},
         {"Divide": {"name": "ratio", "inputs": ["first", "weights"]}},
         {"Power": {"name": "squares", "x2": 2}},
+        {"Power": {"name": "powers", "x1": 1.5}},
+        {"Divide": {"name": "inverse", "x1": 3}},
         {"Divide": {"name": "parts", "x2": 2.5}},
         {"Clip": {"name": "clipped", "x_min": 0.01, "x_max": None}},
         {"Log": {"name": "logs"}},
@@ -306,6 +318,7 @@ OPERATIONS = {
 SGD = {"SGD": {"learning_rate": 0.01, "momentum": 0.5}}
 # case -> model, optimizer
 CASES = {
+    "applications": (APPLICATIONS, SGD),
     "images_1d": (images(1), SGD),
     "images_2d": (images(2), SGD),
     "images_3d": (images(3), SGD),

@@ -140,9 +140,32 @@ def residuals():
     return keras.Model(image, layers.Dense(3)(layers.GlobalAveragePooling2D()(x)))
 
 
+def operations():
+    """Operations on numbers before and behind a tensor, on constants, and those that move elements."""
+    x = keras.Input((3, 4), name="x")
+    h = layers.Dense(4, activation="sigmoid")(x)
+    h = ops.concatenate([1 - h, 3 / (h + 1), 2.0**h, ops.subtract(x1=1.0, x2=h), h**2, h - 1, h / 4], axis=-1)
+    h = ops.concatenate([h, ops.maximum(0.5, x), x * np.arange(1.0, 5.0, dtype="float32")], axis=-1)
+    h = ops.transpose(ops.reshape(h, (-1, 3, 6, 6)), (0, 3, 1, 2))
+    h = ops.moveaxis(ops.swapaxes(h, 1, -1), 1, 2)
+    h = ops.squeeze(ops.expand_dims(ops.amin(h, axis=-1), 2), 2)
+    y = layers.Dense(1, activation="sigmoid")(ops.reshape(h, (-1, 18)))
+    model = keras.Model(x, y)
+    metrics = [
+        keras.metrics.BinaryAccuracy(name="acc", threshold=0.4),
+        keras.metrics.FalseNegatives(name="fn"),
+        keras.metrics.AUC(),
+        keras.metrics.AUC(name="prc", curve="PR"),
+        keras.metrics.Precision(),
+        keras.metrics.R2Score(),
+    ]
+    model.compile("adam", "binary_crossentropy", metrics=metrics)
+    return model
+
+
 MODELS = {
     model.__name__: model
-    for model in (adapted, attention, heads, masked, nested, residuals, siamese, texts, translator)
+    for model in (adapted, attention, heads, masked, nested, operations, residuals, siamese, texts, translator)
 }
 
 

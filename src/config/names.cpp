@@ -29,8 +29,10 @@ std::string snake_case(std::string_view class_name) {
 }
 
 std::string without_alias(std::string_view class_name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kSpellings{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kSpellings{{
       {"Abs", "Absolute"},
+      {"Amax", "Max"},
+      {"Amin", "Min"},
       {"AvgPool", "AveragePooling"},
       {"MaxPool", "MaxPooling"},
       {"Convolution", "Conv"},

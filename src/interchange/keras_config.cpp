@@ -256,10 +256,13 @@ class Layers {
     Json args = Json::array(), arguments = call_arguments(spec);
     const bool takes_list = def.max_inputs > 1 && def.call_inputs.empty();
     if (def.call_inputs.empty()) args.push_back(takes_list ? taken : taken[0]);
+    std::vector<std::string> roles;  // of which numbers have none
+    for (const std::string_view role : def.call_inputs) {
+      if (!arguments.contains(role)) roles.emplace_back(role);
+    }
     for (std::size_t i = 0; i < taken.size() && !def.call_inputs.empty(); ++i) {
-      const std::size_t place = std::min(i, def.call_inputs.size() - 1);
       const std::string role =
-          spec.roles.empty() ? std::string(def.call_inputs[place]) : spec.roles[i];
+          spec.roles.empty() ? roles[std::min(i, roles.size() - 1)] : spec.roles[i];
       if (role == "segments") {
         config::fail_at(spec.at, "a .keras file has no word for segments; {}", kKerasRemedy);
       }

@@ -81,6 +81,7 @@ TEST_CASE("an imported model predicts what Keras does") {
   check_predictions("attention", {"x"}, {""}, 1e-5F);
   check_predictions("heads", {"image", "size"}, {"digit", "height"}, 1e-5F);
   check_predictions("masked", {"tokens"}, {""}, 1e-5F);
+  check_predictions("operations", {"x"}, {""}, 1e-5F);
   check_predictions("residuals", {"image"}, {""}, 1e-5F);
   check_predictions("siamese", {"left", "right"}, {""}, 1e-5F);
   check_predictions("texts", {"tokens"}, {""}, 1e-5F);
@@ -117,6 +118,31 @@ compile:
   loss: {digit: {SparseCategoricalCrossentropy: {from_logits: true}}, height: mse}
   metrics: {digit: [accuracy]}
 )");
+}
+
+TEST_CASE("metrics are called as Keras calls them, and left out alone where there are no words") {
+  const Fixture folder("operations");
+  const std::string text = output(folder, "import model.keras");
+  CHECK(
+      text.find("metrics: [{BinaryAccuracy: {name: acc, threshold: 0.4}}, {FalseNegatives: {name: "
+                "fn}}, {AUC: {num_thresholds: 200") != std::string::npos);
+  CHECK(text.find("{AUC: {name: prc, ") != std::string::npos);
+  CHECK(text.find("{Precision: {}}, {R2Score: ") != std::string::npos);
+
+  const std::string compile =
+      R"(, "compile_config": {"optimizer": "adam", "loss": "mse", "metrics": [
+    "mae", {"class_name": "BinaryAccuracy", "config": {"name": "a"}},
+    {"class_name": "AUC", "config": {"name": "a"}}]}})";
+  std::string model = kModel;
+  model.replace(model.find("LAYER"), 5, R"({"module": "keras.layers", "class_name": "Dense",
+    "config": {"name": "d", "units": 1}})");
+  model.replace(model.rfind('}'), 1, compile);
+  folder.write("m.json", model);
+  const Finished imported = folder.run("import m.json");
+  CHECK(imported.err ==
+        "meshwork: note: the metrics of the model are left out: m.json:9:48: metric AUC: 'a' is "
+        "logged for what stands at m.json:9:19 already; give it another 'name'\n");
+  CHECK(imported.out.ends_with("compile:\n  optimizer: adam\n  loss: mse\n"));
 }
 
 TEST_CASE("models within models become blocks, and calls of one layer uses of it") {

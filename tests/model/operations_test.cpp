@@ -85,9 +85,14 @@ TEST_CASE("operations say what does not fit, and how it would") {
   CHECK(error_of("Max: {axis: 1, initial: 0}").find("'initial' is not supported yet") !=
         std::string::npos);
   CHECK(error_of("Divide: {x2: 2, inputs: [input, input]}") ==
-        "layer 'divide' (Divide): it takes two inputs, inputs: [a, b], or one and a number, x2: 2");
+        "layer 'divide' (Divide): it takes two inputs, inputs: [a, b], or one and a number, x1: 2 "
+        "or x2: "
+        "2");
+  CHECK(error_of("Divide: {x1: 2, x2: 2}").find("or one and a number") != std::string::npos);
   CHECK(error_of("Power") ==
-        "layer 'power' (Power): it takes two inputs, inputs: [a, b], or one and a number, x2: 2");
+        "layer 'power' (Power): it takes two inputs, inputs: [a, b], or one and a number, x1: 2 or "
+        "x2: "
+        "2");
   CHECK(error_of("Sum: {axis: 1}\n    - Divide: {inputs: [input, sum]}") ==
         "layer 'divide' (Divide): samples [6, 4] and [4] do not broadcast; bring them to as many "
         "dimensions, each the same or 1, by Reshape");

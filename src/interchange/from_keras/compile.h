@@ -8,6 +8,6 @@ namespace meshwork::from_keras {
 
 /// The section `compile` of a configuration, from what the model was compiled with; "" if it was
 /// not.
-std::string compile_text(const Json& model);
+std::string compile_text(const Json& model, bool with_metrics);
 
 }  // namespace meshwork::from_keras

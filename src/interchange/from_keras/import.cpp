@@ -78,6 +78,28 @@ std::string model_text(const LayerList& list) {
   return text + "  layers:\n" + lines_text(list, 4);
 }
 
+/// What the model is compiled with, as far as there are words for it here: else without metrics, or
+/// nothing. `text`: the configuration before it.
+std::string compile_section(const Json& model, const std::string& text, const std::string& file,
+                            std::vector<std::string>& notes) {
+  std::string problem;
+  for (const bool with_metrics : {true, false}) {
+    const std::string compile = from_keras::compile_text(model, with_metrics);
+    if (compile.empty()) return {};
+    try {
+      check_compile(config::parse_config(text + compile, file, {}));
+      if (!with_metrics) {
+        notes.push_back(fmt::format("the metrics of the model are left out: {}", problem));
+      }
+      return compile;
+    } catch (const Error& error) {
+      if (problem.empty()) problem = error.what();
+    }
+  }
+  notes.push_back(fmt::format("what the model is compiled with is left out: {}", problem));
+  return {};
+}
+
 }  // namespace
 
 std::string configuration_of_keras(const std::string& file, std::vector<std::string>& notes) {
@@ -94,15 +116,7 @@ std::string configuration_of_keras(const std::string& file, std::vector<std::str
     if (precision != "float32") text += fmt::format("precision: {}\n", precision);
     text += blocks_text(layers) + model_text(layers.model);
     predicting_program(config::parse_config(text, file, {}));
-    const std::string compile = from_keras::compile_text(model);
-    if (compile.empty()) return text;
-    try {
-      check_compile(config::parse_config(text + compile, file, {}));
-      return text + compile;
-    } catch (const Error& error) {
-      notes.push_back(fmt::format("what the model is compiled with is left out: {}", error.what()));
-      return text;
-    }
+    return text + compile_section(model, text, file, notes);
   } catch (const Json::exception& error) {
     fail(ExitCode::kFile, "{}: it is not written as Keras 3 writes models ({})", file,
          error.what());

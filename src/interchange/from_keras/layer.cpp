@@ -6,7 +6,9 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/quote.h"
 #include "config/names.h"
+#include "interchange/from_keras/movements.h"
 #include "interchange/from_keras/values.h"
 #include "model/activations/activation.h"
 #include "model/layers/layer.h"
@@ -43,35 +45,52 @@ const LayerDef* find_layer(const Json& object) {
   return alike;
 }
 
-Value number(double value) { return value_of(Json(value)); }
+/// A number that a call is given, or the numbers of a constant tensor; null for what is neither.
+Json constant_of(const Json& argument) {
+  if (argument.is_number()) return argument;
+  const std::string name = is_object(argument) ? class_of(argument) : "";
+  return name == "__numpy__" || name == "__tensor__" ? argument.at("config").at("value") : Json();
+}
+
+using Function = double (*)(double);
+
+Json applied(const Json& numbers, Function function) {
+  if (!numbers.is_array()) return function(numbers.get<double>());
+  Json result = Json::array();
+  for (const Json& number : numbers) result.push_back(applied(number, function));
+  return result;
+}
 
 /// scale x + offset
-Layer rescaling(double scale, double offset) {
+Layer rescaling(const Json& scale, const Json& offset) {
   Layer layer{"Rescaling", {}};
-  layer.args.insert("scale", {}).value = number(scale);
-  if (offset != 0) layer.args.insert("offset", {}).value = number(offset);
+  layer.args.insert("scale", {}).value = value_of(scale);
+  if (offset != 0) layer.args.insert("offset", {}).value = value_of(offset);
   return layer;
 }
 
-Layer clip(const char* bound, double value) {
+Layer clip(const char* bound, const Json& value) {
   Layer layer{"Clip", {}};
-  layer.args.insert(bound, {}).value = number(value);
+  layer.args.insert(bound, {}).value = value_of(value);
   return layer;
 }
 
-/// An operation of Keras on a tensor and a number that is a layer of another name here.
-std::optional<Layer> with_number(const std::string& name, const Call& call) {
+/// An operation of Keras on a tensor and numbers that is a layer of another name here.
+std::optional<Layer> with_numbers(const std::string& name, const Call& call) {
   if (call.inputs.size() != 1 || call.numbers.size() != 1) return std::nullopt;
-  const auto& [key, json] = call.numbers.front();
-  if (!json.is_number()) return std::nullopt;
-  const auto c = json.get<double>();
-  const bool is_second = key.empty() || key == "x2";
-  if (name == "Add") return rescaling(1, c);
-  if (name == "Multiply") return rescaling(c, 0);
-  if (name == "Subtract") return is_second ? rescaling(1, -c) : rescaling(-1, c);
-  if (is_second && (name == "TrueDivide" || name == "Divide")) return rescaling(1 / c, 0);
-  if (name == "Maximum") return clip("x_min", c);
-  if (name == "Minimum") return clip("x_max", c);
+  const auto& [key, argument] = call.numbers.front();
+  const Json c = constant_of(argument);
+  if (c.is_null()) return std::nullopt;
+  const bool is_second = key != "x1";
+  if (name == "Add") return rescaling(1, applied(c, [](double x) { return x; }));
+  if (name == "Multiply") return rescaling(applied(c, [](double x) { return x; }), 0);
+  if (name == "Subtract" && is_second) return rescaling(1, applied(c, [](double x) { return -x; }));
+  if (name == "Subtract") return rescaling(-1, applied(c, [](double x) { return x; }));
+  if (is_second && (name == "TrueDivide" || name == "Divide")) {
+    return rescaling(applied(c, [](double x) { return 1 / x; }), 0);
+  }
+  if (name == "Maximum" && c.is_number()) return clip("x_min", c);
+  if (name == "Minimum" && c.is_number()) return clip("x_max", c);
   return std::nullopt;
 }
 
@@ -106,9 +125,15 @@ void add_call_arguments(const LayerDef& def, const Call& call, Value& args) {
     if (key.empty() && place < def.call_arguments.size()) key = def.call_arguments[place];
     ++place;
     if (json.is_null() || key == "training") continue;
+    if (!json.is_number() && !constant_of(json).is_null()) {
+      fail(
+          "its call takes a tensor that no layer gives; such constants are read as numbers to add "
+          "or "
+          "to multiply by alone, and PositionEmbedding learns what is added to each step");
+    }
     if (std::ranges::find(def.call_arguments, key) == def.call_arguments.end()) {
       fail("its call has the argument {}, which there is none for here",
-           key.empty() ? json_dump(json) : fmt::format("'{}'", key));
+           key.empty() ? excerpt(json_dump(json)) : fmt::format("'{}'", key));
     }
     args.insert(key, {}).value = value_of(json);
   }
@@ -145,14 +170,18 @@ std::string policy_of(const Json& object) {
   return is_object(dtype) ? dtype.at("config").at("name").get<std::string>() : "";
 }
 
-Layer read_layer(const Json& object, const Call& call, const std::string& precision) {
+Layer read_layer(const Json& object, const Call& call, const std::vector<TensorType>& types,
+                 const std::string& precision) {
   if (const std::string package = foreign_package(object);
       !package.empty() && package != "keras_hub") {
     fail("'{}' is a class of your own ('{}'), which holds code that is not in the file",
          class_of(object), package);
   }
   if (is_operation(object)) {
-    if (std::optional<Layer> layer = with_number(class_of(object), call)) return *layer;
+    if (std::optional<Layer> layer = with_numbers(class_of(object), call)) return *layer;
+    if (types.size() == 1) {
+      if (std::optional<Layer> layer = as_movement(object, types[0].shape)) return *layer;
+    }
   }
   const LayerDef* const def = find_layer(object);
   if (def == nullptr) {
@@ -163,6 +192,9 @@ Layer read_layer(const Json& object, const Call& call, const std::string& precis
   Layer layer{std::string(def->names.front()),
               arguments_of(object, {"name", "dtype", "trainable"})};
   const Json& arguments = object.at("config");
+  for (const char* key : {"axis", "merge_mode"}) {  // whose default is not None
+    if (arguments.contains(key) && arguments.at(key).is_null()) layer.args.insert(key, {});
+  }
   if (!arguments.value("trainable", true)) {
     layer.args.insert("trainable", {}).value = value_of(Json(false));
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "config/value.h"
+#include "graph/graph.h"
 #include "interchange/keras_json.h"
 
 namespace meshwork::from_keras {
@@ -21,12 +22,13 @@ struct Call {
   std::vector<std::string> inputs;
   std::vector<std::string> roles;                     ///< of those that are arguments by name
   std::vector<std::pair<std::string, Json>> numbers;  ///< arguments that are no tensors; "": the
-                                                      ///< next by its place
+                                                      ///< next by its place behind the tensors
 };
 
-/// The layer of this object of Keras, called so. `precision`: the policy of the model, beside which
-/// a layer says its own. Errors say what is not there, not where.
-Layer read_layer(const Json& object, const Call& call, const std::string& precision);
+/// The layer of this object of Keras, called so with tensors of these `types`. `precision`: the
+/// policy of the model, beside which a layer says its own. Errors say what is not there, not where.
+Layer read_layer(const Json& object, const Call& call, const std::vector<TensorType>& types,
+                 const std::string& precision);
 
 /// The key `inputs`: names, or a map by roles, of which several may have the same.
 config::Value inputs_value(const std::vector<std::string>& roles,

@@ -96,7 +96,7 @@ class Reading {
     }
     check_mask(network, node);
     if (is_model(object)) return add_model(object, node, call, types);
-    Layer layer = read_layer(object, call, precision_);
+    Layer layer = read_layer(object, call, types, precision_);
     if (node.number > 0) {
       return add_use(node, call, trial_.outputs(layer, node.layer, types), layer);
     }

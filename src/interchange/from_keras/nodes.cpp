@@ -33,14 +33,19 @@ void add_argument(const std::string& key, const Json& argument, Node& node) {
 
 Node read_node(const std::string& layer, int number, const Json& json) {
   Node node{layer, number, {}, {}};
-  for (const Json& argument : json.at("args")) add_argument("", argument, node);
+  for (const Json& argument : json.at("args")) {
+    // Of an operation on a number and a tensor: 1 - x.
+    const bool is_first = node.inputs.empty() && argument.is_number();
+    add_argument(is_first ? "x1" : "", argument, node);
+  }
   for (const auto& [key, argument] : json.at("kwargs").items()) {
     if (argument.is_null() || key == "training") continue;
     if (key == "mask") {
       if (is_tensor(argument)) node.mask = tensor_of(argument).layer;
       continue;
     }
-    const bool is_main = node.inputs.empty() && (key == "inputs" || key == "x" || key == "x1");
+    const bool is_main = node.inputs.empty() && !argument.is_number() &&
+                         (key == "inputs" || key == "x" || key == "x1");
     add_argument(is_main ? "" : key, argument, node);
   }
   return node;

@@ -1,4 +1,6 @@
-// Divide and Power: Keras's operations on two tensors, or on a tensor and the number x2
+// Divide and Power: Keras's operations on two tensors, or on a tensor and the number x1 or x2
+#include <optional>
+
 #include "model/arguments.h"
 #include "model/layers/operation.h"
 #include "ops/ops.h"
@@ -29,15 +31,18 @@ void check_broadcast(const config::Reader& args, const Shape& a, const Shape& b)
 template <Formula kFormula>
 ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
-  const config::Value* const number = args.find("x2");
-  if ((inputs.size() == 2) == (number != nullptr)) {
-    fail_at(args.at(), "{}: it takes two inputs, inputs: [a, b], or one and a number, x2: 2",
+  const std::optional<double> first = args.get_real("x1"), second = args.get_real("x2");
+  const bool is_first_left_out = inputs[0] == kNoValue;  // inputs: {x2: a}
+  const std::size_t tensors = inputs.size() - (is_first_left_out ? 1 : 0);
+  if (tensors + (first ? 1 : 0) + (second ? 1 : 0) != 2) {
+    fail_at(args.at(),
+            "{}: it takes two inputs, inputs: [a, b], or one and a number, x1: 2 or x2: 2",
             args.what());
   }
-  if (number != nullptr) {
-    const ValueId x1 = to_real(scope, inputs[0]);
-    const ValueId x2 = ops::constant_like(b, number->as_real("x2"), x1);
-    return give(scope, args, kFormula(b, x1, x2));
+  if (first || second) {
+    const ValueId x = to_real(scope, inputs.back());
+    const ValueId number = ops::constant_like(b, first ? *first : *second, x);
+    return give(scope, args, first ? kFormula(b, number, x) : kFormula(b, x, number));
   }
   check_broadcast(args, b.shape(inputs[0]), b.shape(inputs[1]));
   const DType dtype = common_dtype(b.type(inputs[0]).dtype, b.type(inputs[1]).dtype);
@@ -51,7 +56,7 @@ LayerDef operation(std::vector<std::string_view> names) {
           .build = build<kFormula>,
           .max_inputs = 2,
           .takes_any_dtype = true,
-          .call_arguments = {"x2"},
+          .call_arguments = {"x2", "x1"},
           .call_inputs = {"x1", "x2"},
           .module = kNumpyOperations};
 }

@@ -45,9 +45,9 @@ LayerDef operation(std::vector<std::string_view> names) {
 
 }  // namespace
 
-const LayerDef kMax = operation<ops::reduce_max, false>({"Max"});
+const LayerDef kMax = operation<ops::reduce_max, false>({"Max", "Amax"});
 const LayerDef kMean = operation<ops::reduce_mean, true>({"Mean"});
-const LayerDef kMin = operation<least, false>({"Min"});
+const LayerDef kMin = operation<least, false>({"Min", "Amin"});
 const LayerDef kStd = operation<deviation, true>({"Std"});
 const LayerDef kSum = operation<ops::reduce_sum, true>({"Sum"});
 const LayerDef kVar = operation<variance, true>({"Var"});

@@ -43,6 +43,10 @@ struct Metric {
   MetricResult result = MetricResult::kMean;
 };
 
+/// What a metric of this class is logged as where nobody names it: "sparse_categorical_accuracy"
+/// for `SparseCategoricalAccuracy: {}`. "" where there is no such class.
+std::string logged_name(std::string_view class_name);
+
 /// Reads the metrics of an output. Beside weighted ones `others` are those without weights: one
 /// that is called as one of these is logged as weighted_<name>, as in Keras.
 std::vector<Metric> read_metrics(std::span<const config::ClassSpec> specs,

@@ -40,7 +40,8 @@ double result(std::span<const double> counts, bool weighs) {
 }
 
 Counting read(config::Reader& args) {
-  refuse_arguments(args, {"num_regressors"});
+  const std::int64_t regressors = args.get("num_regressors", 0);
+  if (regressors != 0) refuse_arguments(args, {"num_regressors"});
   const bool weighs =
       args.choose<bool>("class_aggregation", false,
                         {{"uniform_average", false}, {"variance_weighted_average", true}});

@@ -105,6 +105,14 @@ const std::vector<const MetricDef*>& metric_registry() {
   return registry;
 }
 
+std::string logged_name(std::string_view class_name) {
+  const auto is_class = [&](const auto* def) { return def->names[0] == class_name; };
+  const auto metric = std::ranges::find_if(metric_registry(), is_class);
+  if (metric != metric_registry().end()) return std::string((*metric)->names[1]);
+  const auto loss = std::ranges::find_if(loss_registry(), is_class);
+  return loss == loss_registry().end() ? std::string() : std::string((*loss)->names[1]);
+}
+
 std::vector<Metric> read_metrics(std::span<const config::ClassSpec> specs,
                                  std::span<const Metric> others) {
   std::vector<Metric> result;
