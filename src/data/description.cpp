@@ -154,7 +154,8 @@ std::vector<std::string> field_names(const Description& from) {
   const bool has_files_of_all = std::ranges::any_of(
       from.sources.map, [](const Value::Entry& split) { return !split.value.is_map(); });
   const bool has_weights = std::ranges::count(names, names::kSampleWeight) > 0;
-  if (has_files_of_all && !has_weights && from.whole.find(names::kSampleWeight) != nullptr) {
+  const Value* const weights = from.keys.find(names::kSampleWeight);
+  if (has_files_of_all && !has_weights && weights != nullptr) {
     names.emplace_back(names::kSampleWeight);
   }
   // Labels that are described, though no split that is left has any.
@@ -186,7 +187,8 @@ void refuse_columns(const Description& from) {
 
 std::vector<FieldSpec> read_fields(Description& from) {
   const std::optional<TokenMask> mask = read_mask(from.keys.find("mask_tokens"));
-  const Value none{};
+  Value none;
+  none.at = from.sources.at;
   std::vector<FieldSpec> fields;
   for (const std::string& name : from.fields) {
     const Value* value = from.keys.find(name);

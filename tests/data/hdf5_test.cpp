@@ -129,6 +129,26 @@ TEST_CASE("datasets lie in groups, several in a file, and files may be many") {
       "s-02.h5: dataset 'all/images'"));
 }
 
+TEST_CASE("weights in a file of all fields are read, or said to be left, or an error") {
+  const TempDir dir;
+  for (const char* name : {"x", "y", "sample_weight"}) {
+    write_hdf5(dir, "t.h5", {.dataset = name, .shape = {4}, .is_new_file = name[0] == 'x'});
+  }
+  const auto described = [&](const std::string& keys) {
+    return dataset(dir, "{format: hdf5, splits: {train: t.h5}" + keys + "}").describe();
+  };
+  CHECK(
+      error_of([&] { described(""); }, ExitCode::kConfiguration)
+          .ends_with("t.h5: it holds 'sample_weight', which nobody reads: give the dataset the "
+                     "key sample_weight: {}, and they weight the samples, or sample_weight: null, "
+                     "and they do not"));
+  const std::string both = "train: 4 samples, x float32 [], y float32 []";
+  CHECK(described(", sample_weight: {}") == both + ", sample_weight float32 []\n");
+  CHECK(described(", sample_weight: null") == both + "\n");
+  CHECK(dataset(dir, "{format: hdf5, splits: {train: {x: t.h5, y: t.h5}}}").describe() ==
+        both + "\n");
+}
+
 TEST_CASE("several threads read a file of HDF5") {
   const TempDir dir;
   write_hdf5(dir, "x.h5", {.shape = {50, 7}, .chunk = {3, 7}});

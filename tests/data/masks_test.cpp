@@ -212,6 +212,13 @@ TEST_CASE("what moves and nobody says whether masks do is an error, and so is wh
       ends(bad(flip, ""),
            "field 'y' has the height and width of 'x', whose pixels RandomFlip moves: to move "
            "those of 'y' alike, give it mask_of: x; to leave them where they are, mask_of: none"));
+  const TempDir dir;
+  write_pairs(dir, 2);
+  const std::string undescribed =
+      "{format: idx, splits: {train: {x: x, y: y}}, x: {augment: " + flip + "}}";
+  CHECK(
+      contains(error_of([&] { dataset(dir, undescribed, 4).describe(); }, ExitCode::kConfiguration),
+               ":1:23: field 'y' has the height and width of 'x'"));
   CHECK(bad(flip, "mask_of: none").empty());
   CHECK(bad("[RandomBrightness: {factor: 0.1, value_range: [0, 255]}]", "").empty());
   CHECK(ends(bad(flip, "mask_of: z"),

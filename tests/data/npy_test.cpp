@@ -95,6 +95,12 @@ TEST_CASE("npz arrays, stored and deflated") {
 
 TEST_CASE("broken npz files are errors") {
   const TempDir dir;
+  const std::string three = npy(npy_dict("|u1", "(2,)"), "\3\4");
+  write_zip(dir.file("w.npz"), {{"x.npy", three}, {"y.npy", three}, {"sample_weight.npy", three}},
+            false);
+  const char* of_all = "{format: npz, splits: {train: w.npz}}";
+  CHECK(contains(error_of([&] { dataset(dir, of_all).split("train"); }, ExitCode::kConfiguration),
+                 "w.npz: it holds 'sample_weight', which nobody reads"));
   const char* device = "{format: npz, splits: {train: {x: /dev/zero}}}";
   CHECK(contains(failure(dir, device), "/dev/zero: not a regular file"));
   dir.write("d.npz", "");

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "base/nearest.h"
 #include "data/formats/array_source.h"
 #include "data/formats/concatenated.h"
@@ -236,15 +237,24 @@ std::unique_ptr<Source> open_hdf5(const DatasetInFile& where, const OpenContext&
   return std::make_unique<Hdf5Source>(where, dataset, context.keeps(bytes), open);
 }
 
+bool has_weights(const std::string& path) {
+  const hdf5::Library library;
+  const hdf5::File file = hdf5::open_file(path, path);
+  return H5Lexists(file, names::kSampleWeight, H5P_DEFAULT) > 0;
+}
+
 Opener parse(const FieldEntry& entry) {
   config::Reader keys = keys_of(entry);
   const std::string dataset = keys.get("dataset", entry.field);
   FileNames files = files_of(entry, keys);
   keys.finish();
-  return [files = std::move(files), dataset](const OpenContext& context) {
+  return [files = std::move(files), dataset,
+          overlooks = overlooks_weights(entry)](const OpenContext& context) {
     const auto open = [&, datasets = std::make_shared<OpenDatasets>(dataset)](
                           const std::string& path, const OpenContext& each) {
-      return open_hdf5({path, dataset}, each, datasets);
+      auto source = open_hdf5({path, dataset}, each, datasets);
+      if (overlooks && has_weights(path)) fail_for_weights(path, files.at);
+      return source;
     };
     return open_files(files, open)(context);
   };

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/names.h"
 #include "base/nearest.h"
 #include "data/formats/array_source.h"
 #include "data/formats/concatenated.h"
@@ -191,11 +192,14 @@ Opener parse(const FieldEntry& entry) {
   const std::string array = keys.get("array", entry.field);
   FileNames files = files_of(entry, keys);
   keys.finish();
-  return [files = std::move(files), array](const OpenContext& context) {
+  return [files = std::move(files), array,
+          overlooks = overlooks_weights(entry)](const OpenContext& context) {
     // Those that are not to be kept take no more memory than it takes to read them.
     const std::int64_t kept = context.cache.has_value() ? 0 : kCachedByDefault;
     const auto open = [&, recent = std::make_shared<RecentArrays>(kept)](const std::string& path,
                                                                          const OpenContext& each) {
+      const std::string weights = names::kSampleWeight + std::string(kSuffix);
+      if (overlooks && open_archive(path).find(weights)) fail_for_weights(path, files.at);
       return open_npz({path, array}, each, recent);
     };
     return open_files(files, open)(context);

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/fitting_product.h"
+#include "base/names.h"
 #include "data/find_file.h"
 
 namespace meshwork::data {
@@ -39,6 +40,21 @@ FileNames files_of(const FieldEntry& entry) {
   FileNames files = files_of(entry, keys);
   keys.finish();
   return files;
+}
+
+bool overlooks_weights(const FieldEntry& entry) {
+  if (entry.description.find(names::kSampleWeight) != nullptr) return false;
+  const config::Value::Entry* holder =
+      entry.description.find(entry.split.empty() ? "files" : "splits");
+  if (holder != nullptr && !entry.split.empty()) holder = holder->value.find(entry.split);
+  return holder != nullptr && !holder->value.is_map();
+}
+
+void fail_for_weights(const std::string& file, const config::Location& at) {
+  config::fail_at(at,
+                  "{}: it holds '{}', which nobody reads: give the dataset the key {}: {{}}, and "
+                  "they weight the samples, or {}: null, and they do not",
+                  file, names::kSampleWeight, names::kSampleWeight, names::kSampleWeight);
 }
 
 std::string OpenContext::find_file(const std::string& file, const config::Location& at) const {
