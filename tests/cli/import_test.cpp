@@ -189,9 +189,9 @@ TEST_CASE("what has no words here is an error that names the layer") {
   const auto of_keras = [&](const char* name, const char* arguments) {
     return complaint_of(layer("keras.layers", name, arguments, "null"));
   };
-  CHECK(of_keras("ConvLSTM2D", R"({"name": "c"})") ==
-        "meshwork: m.json: layer 'c' (ConvLSTM2D): there is no layer ConvLSTM2D of keras.layers "
-        "here\n");
+  CHECK(of_keras("StackedRNNCells", R"({"name": "c"})") ==
+        "meshwork: m.json: layer 'c' (StackedRNNCells): there is no layer StackedRNNCells of "
+        "keras.layers here\n");
   CHECK(of_keras("Hashing", R"({"name": "c"})") ==
         "meshwork: m.json: layer 'c' (Hashing): layer Hashing prepares data, which a model here "
         "does not; store what it would give, as numbers\n");
@@ -206,6 +206,9 @@ TEST_CASE("what is no model of Keras is an error") {
   CHECK(complaint_of("", "{}", 3) ==
         "meshwork: m.json: it describes no Sequential or Functional model, which alone hold their "
         "layers\n");
+  CHECK(complaint_of("", "\x89HDF\r\n", 3) ==
+        "meshwork: m.json: an HDF5 file, of which --from reads the weights; the layers are read of "
+        "what Keras 3 saves: load_model(..).save('name.keras')\n");
   CHECK(complaint_of("", "[", 3) ==
         "meshwork: m.json: the description of the model is not JSON, at byte 2 of it\n");
   CHECK(complaint_of("3", kModel, 3)

@@ -273,7 +273,8 @@ TEST_CASE("errors of arguments name layer, place and way out") {
         "of a table 'classes', which numbers what stands in it");
   CHECK(test::contains(layers_error("[6]", "TextVectorization: {max_tokens: 9}"),
                        "; to classify texts, give the column of a table (format: csv) a "));
-  for (const char* name : {"Lambda", "RNN", "ResNet50", "DepthToSpace"}) {
+  for (const char* name :
+       {"Lambda", "RNN", "ResNet50", "DepthToSpace", "ConvLSTM2D", "Transpose", "Tanh"}) {
     const std::string error = layers_error("[6]", name + std::string(": {units: 3}"));
     CAPTURE(error);
     CHECK(error.starts_with(fmt::format("c.yaml:3:12: there is no layer {} here; ", name)));

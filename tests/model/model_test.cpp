@@ -161,6 +161,10 @@ TEST_CASE("losses and labels that do not go together name the way out") {
         at + "categorical_crossentropy: labels are [] per sample, predictions [10]; it wants "
              "one-hot labels; for class numbers take SparseCategoricalCrossentropy and "
              "sparse_categorical_accuracy");
+  CHECK(loss_error("categorical_crossentropy", 1, {}) ==
+        at + "categorical_crossentropy: labels are [] per sample, predictions [1]; it wants "
+             "one-hot labels; for one probability per sample take BinaryCrossentropy and "
+             "binary_accuracy");
   CHECK(loss_error("categorical_crossentropy", 10, {8}) ==
         at + "categorical_crossentropy: labels are [8] per sample, predictions [10]; give the "
              "last layer 8 units");

@@ -8,12 +8,19 @@ namespace meshwork::from_keras {
 namespace {
 
 constexpr const char* kModel = "config.json";
+constexpr std::string_view kHdf5Magic = "\x89HDF";
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 28U;  // what no description of a model has
 
 std::string text_of(const std::string& file) {
   const File opened = File::open(file);
   std::string head(std::min<std::uint64_t>(opened.size(), data::kZipMagic.size()), '\0');
   opened.read_at(head.data(), head.size(), 0);
+  if (head == kHdf5Magic) {
+    fail(ExitCode::kFile,
+         "{}: an HDF5 file, of which --from reads the weights; the layers are read of what Keras 3 "
+         "saves: load_model(..).save('name.keras')",
+         file);
+  }
   if (head != data::kZipMagic) return read_text_file(file);
   const data::ZipArchive archive = formats::open_zip(file);
   const std::optional<std::size_t> entry = archive.find(kModel);

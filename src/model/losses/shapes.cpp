@@ -86,6 +86,11 @@ ValueId one_hot_labels(const Comparison& c) {
                   "it wants one-hot labels; for class numbers take "
                   "SparseCategoricalCrossentropy and sparse_categorical_accuracy");
     }
+    if (y.size() < p.size()) {
+      fail_shapes(c,
+                  "it wants one-hot labels; for one probability per sample take "
+                  "BinaryCrossentropy and binary_accuracy");
+    }
     fail_shapes(c, fmt::format("give the last layer {} units", y.back()));
   }
   return ops::cast(b, c.labels, DType::kFloat32);
