@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Records what Hugging Face's library `tokenizers` makes of texts, as fixtures.
 
-    scripts/make_tokenizer_fixtures.py     needs the Python package tokenizers (0.23.3 made those here)
+    scripts/make_tokenizer_fixtures.py [NAME ...]
 
-Writes to tests/fixtures/tokenizers, for each of some small tokenizers that it trains:
+Needs the Python package tokenizers (0.23.3 made those here), which trains some of them otherwise at each run: with
+names these alone are written. Writes to tests/fixtures/tokenizers, for each of some small tokenizers that it trains:
 
     NAME.json          the tokenizer
     NAME.texts.json    texts with their numbers, and numbers with their texts: with special tokens
@@ -15,6 +16,7 @@ and components.json: what single normalizers, pre-tokenizers and decoders do.
 import json
 import pathlib
 import random
+import sys
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 from tokenizers import processors, trainers
@@ -200,6 +202,17 @@ def words():
     return tokenizer
 
 
+def word_level():
+    """As Keras's TextVectorization: small letters, no punctuation, words that are tokens, empty or unknown ones beside."""
+    tokenizer = Tokenizer(models.WordLevel(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.Sequence([
+        normalizers.Lowercase(), normalizers.Replace(Regex(r"""[!"#$%&()*+,\-./:;<=>?@\[\\\]^_`{|}~']"""), "")])
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    trainer = trainers.WordLevelTrainer(vocab_size=100, special_tokens=["", "[UNK]"], show_progress=False)
+    tokenizer.train_from_iterator(CORPUS, trainer)
+    return tokenizer
+
+
 def as_in_2020(tokenizer):
     """The same file as older versions of the library wrote it."""
     model = tokenizer["model"]
@@ -281,18 +294,19 @@ def components():
     write("components.json", value)
 
 
+TOKENIZERS = {
+    "gpt2": gpt2, "roberta": roberta, "llama3": llama3, "o200k": o200k, "llama2": llama2, "mistral": mistral,
+    "bert": lambda: bert(lowercase=True), "cased_bert": cased_bert, "words": words, "word_level": word_level,
+}
+
+
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
-    record("gpt2", gpt2(), as_in_2020)
-    record("roberta", roberta())
-    record("llama3", llama3())
-    record("o200k", o200k())
-    record("llama2", llama2())
-    record("mistral", mistral())
-    record("bert", bert(lowercase=True))
-    record("cased_bert", cased_bert())
-    record("words", words())
-    components()
+    names = sys.argv[1:] or TOKENIZERS
+    for name in names:
+        record(name, TOKENIZERS[name](), as_in_2020 if name == "gpt2" else lambda file: file)
+    if names is TOKENIZERS:
+        components()
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ std::string fixture(const std::string& name) {
 data::Tokenizer tokenizer(const std::string& name) { return {fixture(name), name}; }
 
 constexpr const char* kNames[] = {"bert",    "cased_bert", "gpt2",    "llama2", "llama3",
-                                  "mistral", "o200k",      "roberta", "words"};
+                                  "mistral", "o200k",      "roberta", "words",  "word_level"};
 
 /// Of each part of components.json: what `run` makes of each input.
 template <class Make>

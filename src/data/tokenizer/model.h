@@ -30,6 +30,7 @@ struct TokenModel {
 TokenModel read_model(JsonReader& reader);
 
 TokenModel read_bpe(JsonReader& reader);
+TokenModel read_word_level(JsonReader& reader);
 TokenModel read_word_piece(JsonReader& reader);
 
 }  // namespace meshwork::data
