@@ -150,7 +150,14 @@ std::vector<std::string> command_names() {
   return names;
 }
 
+/// The commands that do what methods of Keras's models do.
+constexpr std::pair<std::string_view, std::string_view> kMethods[] = {
+    {"summary", "explain"}, {"test", "evaluate"}, {"train", "fit"}};
+
 [[noreturn]] void fail_before_command(const CLI::App& app, const std::string& word) {
+  for (const auto& [method, command] : kMethods) {
+    if (word == method) fail("there is no command '{}'; take '{}'", word, command);
+  }
   if (!word.starts_with('-')) {
     fail("there is no command '{}'{}", word, suggestion(word, command_names()));
   }

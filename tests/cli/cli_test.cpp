@@ -101,6 +101,7 @@ TEST_CASE("usage errors name what is near") {
   CHECK(usage_error("").starts_with("meshwork: no command given; known: 'fit', "));
   CHECK(usage_error("validte c.yaml") ==
         "meshwork: there is no command 'validte'; nearest: 'validate', 'evaluate'\n");
+  CHECK(run_program("train c.yaml").err == "meshwork: there is no command 'train'; take 'fit'\n");
   CHECK(usage_error("validate --mseh 2x2 c.yaml") ==
         "meshwork: validate has no option '--mseh'; nearest: '--mesh'\n");
   CHECK(usage_error("validate c.yaml --mseh=2x2") ==

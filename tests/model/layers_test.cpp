@@ -247,6 +247,9 @@ TEST_CASE("errors of arguments name layer, place and way out") {
   CHECK(layers_error("[6]", "Dense: {units: 2, quantization_config: x}") ==
         "c.yaml:3:51: layer 'dense' (Dense): 'quantization_config' is not supported yet; leave it "
         "out");
+  CHECK(
+      test::contains(layers_error("[6]", "Embedding: {input_dim: 3, output_dim: 2, weights: [1]}"),
+                     "'weights' are read from a file: name one that holds 'embeddings'"));
   const std::string near_refused = layers_error("[6]", "Dense: {units: 2, quantisation_config: x}");
   CHECK(near_refused.find("has no key 'quantisation_config'") != std::string::npos);
   CHECK(near_refused.find("'quantization_config'") == std::string::npos);

@@ -15,7 +15,14 @@ TableArguments read_table(config::Reader& args) {
   table.mask_zero = args.get("mask_zero", false);
   table.lora = read_lora(args);
   args.find("input_length");  // of Keras 2; the input says it
-  refuse_arguments(args, {"weights", "quantization_config"});
+  if (const config::Value* weights = args.find_refused("weights")) {
+    fail_at(
+        weights->at,
+        "{}: 'weights' are read from a file: name one that holds 'embeddings' of this layer with "
+        "fit --from, and --skip-mismatch, if it holds nothing else",
+        args.what());
+  }
+  refuse_arguments(args, {"quantization_config"});
   return table;
 }
 
