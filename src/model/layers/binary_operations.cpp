@@ -32,15 +32,13 @@ template <Formula kFormula>
 ValueId build(Scope& scope, config::Reader& args, std::span<const ValueId> inputs) {
   GraphBuilder& b = scope.builder();
   const std::optional<double> first = args.get_real("x1"), second = args.get_real("x2");
-  const bool is_first_left_out = inputs[0] == kNoValue;  // inputs: {x2: a}
-  const std::size_t tensors = inputs.size() - (is_first_left_out ? 1 : 0);
-  if (tensors + (first ? 1 : 0) + (second ? 1 : 0) != 2) {
+  if (inputs.size() + (first ? 1 : 0) + (second ? 1 : 0) != 2) {
     fail_at(args.at(),
             "{}: it takes two inputs, inputs: [a, b], or one and a number, x1: 2 or x2: 2",
             args.what());
   }
   if (first || second) {
-    const ValueId x = to_real(scope, inputs.back());
+    const ValueId x = to_real(scope, inputs[0]);
     const ValueId number = ops::constant_like(b, first ? *first : *second, x);
     return give(scope, args, first ? kFormula(b, number, x) : kFormula(b, x, number));
   }
