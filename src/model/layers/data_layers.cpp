@@ -49,7 +49,7 @@ const std::map<std::string_view, const char*> kRemedies{
     {"RandomShear", kAugment},
     {"RandomTranslation", kAugment},
     {"RandomZoom", kAugment},
-    {"Resizing", "give the dataset 'image_size'"},
+    {"Resizing", "give a dataset of image files 'image_size', or store arrays in that size"},
     {"STFTSpectrogram", kStored},
     {"Solarization", kAugment},
     {"StringLookup", kNumbers},
