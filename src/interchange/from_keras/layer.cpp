@@ -54,6 +54,7 @@ Json constant_of(const Json& argument) {
 
 using Function = double (*)(double);
 
+/// Of each number.
 Json applied(const Json& numbers, Function function) {
   if (!numbers.is_array()) return function(numbers.get<double>());
   Json result = Json::array();
@@ -82,10 +83,10 @@ std::optional<Layer> with_numbers(const std::string& name, const Call& call) {
   const Json c = constant_of(argument);
   if (c.is_null()) return std::nullopt;
   const bool is_second = key != "x1";
-  if (name == "Add") return rescaling(1, applied(c, [](double x) { return x; }));
-  if (name == "Multiply") return rescaling(applied(c, [](double x) { return x; }), 0);
-  if (name == "Subtract" && is_second) return rescaling(1, applied(c, [](double x) { return -x; }));
-  if (name == "Subtract") return rescaling(-1, applied(c, [](double x) { return x; }));
+  if (name == "Add") return rescaling(1, c);
+  if (name == "Multiply") return rescaling(c, 0);
+  if (name == "Subtract" && !is_second) return rescaling(-1, c);
+  if (name == "Subtract") return rescaling(1, applied(c, [](double x) { return -x; }));
   if (is_second && (name == "TrueDivide" || name == "Divide")) {
     return rescaling(applied(c, [](double x) { return 1 / x; }), 0);
   }
@@ -127,9 +128,8 @@ void add_call_arguments(const LayerDef& def, const Call& call, Value& args) {
     if (json.is_null() || key == "training") continue;
     if (!json.is_number() && !constant_of(json).is_null()) {
       fail(
-          "its call takes a tensor that no layer gives; such constants are read as numbers to add "
-          "or "
-          "to multiply by alone, and PositionEmbedding learns what is added to each step");
+          "its call takes a tensor that no layer gives; such constants are read where they are "
+          "added or multiply alone, and PositionEmbedding learns what is added to each step");
     }
     if (std::ranges::find(def.call_arguments, key) == def.call_arguments.end()) {
       fail("its call has the argument {}, which there is none for here",

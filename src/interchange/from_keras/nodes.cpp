@@ -19,12 +19,16 @@ Tensor tensor_at(const Json& place) {
 
 Tensor tensor_of(const Json& json) { return tensor_at(json.at("config").at("keras_history")); }
 
+bool are_tensors(const Json& json) {
+  return json.is_array() && !json.empty() && is_tensor(json[0]);
+}
+
 /// An argument of a call: a tensor, a list of them, or no tensor.
 void add_argument(const std::string& key, const Json& argument, Node& node) {
   if (is_tensor(argument)) {
     node.inputs.push_back(tensor_of(argument));
     node.call.roles.push_back(key);
-  } else if (argument.is_array() && !argument.empty() && is_tensor(argument[0])) {
+  } else if (are_tensors(argument)) {
     for (const Json& one : argument) add_argument(key, one, node);
   } else {
     node.call.numbers.emplace_back(key, argument);
@@ -34,9 +38,9 @@ void add_argument(const std::string& key, const Json& argument, Node& node) {
 Node read_node(const std::string& layer, int number, const Json& json) {
   Node node{layer, number, {}, {}};
   for (const Json& argument : json.at("args")) {
-    // Of an operation on a number and a tensor: 1 - x.
-    const bool is_first = node.inputs.empty() && argument.is_number();
-    add_argument(is_first ? "x1" : "", argument, node);
+    const bool has_tensor = is_tensor(argument) || are_tensors(argument);
+    const bool is_before = node.inputs.empty() && !has_tensor;  // 1 - x
+    add_argument(is_before ? "x1" : "", argument, node);
   }
   for (const auto& [key, argument] : json.at("kwargs").items()) {
     if (argument.is_null() || key == "training") continue;
@@ -44,8 +48,9 @@ Node read_node(const std::string& layer, int number, const Json& json) {
       if (is_tensor(argument)) node.mask = tensor_of(argument).layer;
       continue;
     }
-    const bool is_main = node.inputs.empty() && !argument.is_number() &&
-                         (key == "inputs" || key == "x" || key == "x1");
+    const bool has_tensor = is_tensor(argument) || are_tensors(argument);
+    const bool is_main =
+        has_tensor && node.inputs.empty() && (key == "inputs" || key == "x" || key == "x1");
     add_argument(is_main ? "" : key, argument, node);
   }
   return node;
