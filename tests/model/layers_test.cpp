@@ -244,6 +244,9 @@ TEST_CASE("errors of arguments name layer, place and way out") {
   CHECK(layers_error("[6]", "Dense: {units: 2, name: d, kernel_initialiser: zeros}") ==
         "c.yaml:3:39: layer 'd' (Dense) has no key 'kernel_initialiser'; nearest: "
         "'kernel_initializer', 'bias_initializer'");
+  CHECK(layers_error("[6]", "Dense: {units: 2, name: d, kernel_regulariser: l2}") ==
+        "c.yaml:3:39: layer 'd' (Dense) has no key 'kernel_regulariser'; nearest: "
+        "'kernel_regularizer', 'kernel_initializer'");
   CHECK(layers_error("[6]", "Dense: {units: 2, quantization_config: x}") ==
         "c.yaml:3:51: layer 'dense' (Dense): 'quantization_config' is not supported yet; leave it "
         "out");

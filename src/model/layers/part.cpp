@@ -9,6 +9,22 @@ LayerFacts facts_of(const LayerDef& def, std::span<const Masked> inputs, LayerFa
   return given;
 }
 
+namespace {
+
+/// Errors about misspelt keys know those of what the layer's variables may be given.
+void know_arguments(const Graph& graph, std::size_t first_variable, config::Reader& args) {
+  for (std::size_t i = first_variable; i < graph.variables.size(); ++i) {
+    if (!graph.variables[i].trainable) continue;
+    const std::string& path = graph.variables[i].path;
+    const std::string name = path.substr(path.rfind('/') + 1);
+    for (const std::string_view kind : {kRegularizer, kConstraint}) {
+      args.find(name + std::string(kind));
+    }
+  }
+}
+
+}  // namespace
+
 ValueId build_entered(Scope& scope, const LayerDef& def, config::Reader& args,
                       std::span<const Masked> inputs, const BuildLayer& build) {
   std::vector<ValueId> operands;
@@ -18,7 +34,10 @@ ValueId build_entered(Scope& scope, const LayerDef& def, config::Reader& args,
     if (x != kNoValue && def.inside == Inside::kFloat32) x = scope.cast(x, DType::kFloat32);
     operands.push_back(x);
   }
+  const Graph& graph = scope.builder().graph();
+  const std::size_t first_variable = graph.variables.size();
   const ValueId output = build(scope, args, operands);
+  know_arguments(graph, first_variable, args);
   args.finish();
   return scope.cast(output, scope.output_dtype());
 }
