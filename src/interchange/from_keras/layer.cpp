@@ -8,7 +8,6 @@
 #include "base/json.h"
 #include "base/quote.h"
 #include "config/names.h"
-#include "interchange/from_keras/movements.h"
 #include "interchange/from_keras/values.h"
 #include "model/activations/activation.h"
 #include "model/layers/layer.h"
@@ -170,8 +169,7 @@ std::string policy_of(const Json& object) {
   return is_object(dtype) ? dtype.at("config").at("name").get<std::string>() : "";
 }
 
-Layer read_layer(const Json& object, const Call& call, const std::vector<TensorType>& types,
-                 const std::string& precision) {
+Layer read_layer(const Json& object, const Call& call, const std::string& precision) {
   if (const std::string package = foreign_package(object);
       !package.empty() && package != "keras_hub") {
     fail("'{}' is a class of your own ('{}'), which holds code that is not in the file",
@@ -179,9 +177,6 @@ Layer read_layer(const Json& object, const Call& call, const std::vector<TensorT
   }
   if (is_operation(object)) {
     if (std::optional<Layer> layer = with_numbers(class_of(object), call)) return *layer;
-    if (types.size() == 1) {
-      if (std::optional<Layer> layer = as_movement(object, types[0].shape)) return *layer;
-    }
   }
   const LayerDef* const def = find_layer(object);
   if (def == nullptr) {

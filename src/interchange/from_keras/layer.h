@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "config/value.h"
-#include "graph/graph.h"
 #include "interchange/keras_json.h"
 
 namespace meshwork::from_keras {
@@ -25,10 +24,9 @@ struct Call {
                                                       ///< next by its place behind the tensors
 };
 
-/// The layer of this object of Keras, called so with tensors of these `types`. `precision`: the
-/// policy of the model, beside which a layer says its own. Errors say what is not there, not where.
-Layer read_layer(const Json& object, const Call& call, const std::vector<TensorType>& types,
-                 const std::string& precision);
+/// The layer of this object of Keras, called so. `precision`: the policy of the model, beside which
+/// a layer says its own. Errors say what is not there, not where.
+Layer read_layer(const Json& object, const Call& call, const std::string& precision);
 
 /// The key `inputs`: names, or a map by roles, of which several may have the same.
 config::Value inputs_value(const std::vector<std::string>& roles,

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "config/yaml.h"
+#include "interchange/from_keras/movements.h"
 #include "interchange/from_keras/nodes.h"
 #include "interchange/from_keras/values.h"
 
@@ -96,7 +97,7 @@ class Reading {
     }
     check_mask(network, node);
     if (is_model(object)) return add_model(object, node, call, types);
-    Layer layer = read_layer(object, call, types, precision_);
+    Layer layer = layer_of(object, call, types);
     if (node.number > 0) {
       return add_use(node, call, trial_.outputs(layer, node.layer, types), layer);
     }
@@ -106,6 +107,13 @@ class Reading {
     for (const Value::Entry& entry : layer.args.map) args.insert(entry.key, {}).value = entry.value;
     add_line(layer.class_name, args, call.inputs, layer.roles);
     give(node, node.layer, outputs);
+  }
+
+  Layer layer_of(const Json& object, const Call& call, const std::vector<TensorType>& types) const {
+    if (is_operation(object) && types.size() == 1) {
+      if (std::optional<Layer> movement = as_movement(object, types[0].shape)) return *movement;
+    }
+    return read_layer(object, call, precision_);
   }
 
   /// A mask that comes along with a tensor is made by operations.
