@@ -39,6 +39,12 @@ fit: {{batch_size: 4, epochs: 2}}
                      dir.file("t.csv"), field, layers);
 }
 
+/// With one mean for all columns.
+std::string text_of_all(const test::TempDirectory& dir, const std::string& field) {
+  std::string text = text_of(dir, field, "    - Normalization: {name: n, axis: null}");
+  return text.replace(text.find("n/mean: [model], "), 17, "");
+}
+
 constexpr const char* kAlone = "    - Normalization: {name: n}";
 
 struct Moments {
@@ -106,10 +112,7 @@ TEST_CASE("a Normalization comes behind the mean and std of the field") {
 TEST_CASE("a Normalization over all numbers has one mean") {
   const test::TempDirectory dir;
   write_table(dir);
-  const std::string layer = "    - Normalization: {name: n, axis: null}";
-  std::string text = text_of(dir, "columns: [b, b, b]", layer);
-  text.replace(text.find("n/mean: [model], "), 17, "");
-  const Outcome outcome = fit_on(text, "2x1", dir.file("run"));
+  const Outcome outcome = fit_on(text_of_all(dir, "columns: [b, b, b]"), "2x1", dir.file("run"));
   REQUIRE(outcome.error == "");
   const Moments b = moments_of(second);
   const std::string file = dir.file("run/final.safetensors");
@@ -120,10 +123,8 @@ TEST_CASE("a Normalization over all numbers has one mean") {
 TEST_CASE("one mean comes behind a mean and std for each column") {
   const test::TempDirectory dir;
   write_table(dir);
-  const std::string layer = "    - Normalization: {name: n, axis: null}";
-  std::string text = text_of(dir, "columns: [b, b, b], mean: [0, 1, -2], std: [1, 2, 5]", layer);
-  text.replace(text.find("n/mean: [model], "), 17, "");
-  const Outcome outcome = fit_on(text, "3x1", dir.file("run"));
+  const std::string field = "columns: [b, b, b], mean: [0, 1, -2], std: [1, 2, 5]";
+  const Outcome outcome = fit_on(text_of_all(dir, field), "3x1", dir.file("run"));
   REQUIRE(outcome.error == "");
   const std::vector<Moments> columns{moments_of(second),
                                      moments_of([](int i) { return (second(i) - 1) / 2; }),

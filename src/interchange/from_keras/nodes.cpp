@@ -23,6 +23,8 @@ bool are_tensors(const Json& json) {
   return json.is_array() && !json.empty() && is_tensor(json[0]);
 }
 
+bool has_tensors(const Json& json) { return is_tensor(json) || are_tensors(json); }
+
 /// An argument of a call: a tensor, a list of them, or no tensor.
 void add_argument(const std::string& key, const Json& argument, Node& node) {
   if (is_tensor(argument)) {
@@ -38,8 +40,7 @@ void add_argument(const std::string& key, const Json& argument, Node& node) {
 Node read_node(const std::string& layer, int number, const Json& json) {
   Node node{layer, number, {}, {}};
   for (const Json& argument : json.at("args")) {
-    const bool has_tensor = is_tensor(argument) || are_tensors(argument);
-    const bool is_before = node.inputs.empty() && !has_tensor;  // 1 - x
+    const bool is_before = node.inputs.empty() && !has_tensors(argument);  // 1 - x
     add_argument(is_before ? "x1" : "", argument, node);
   }
   for (const auto& [key, argument] : json.at("kwargs").items()) {
@@ -48,9 +49,8 @@ Node read_node(const std::string& layer, int number, const Json& json) {
       if (is_tensor(argument)) node.mask = tensor_of(argument).layer;
       continue;
     }
-    const bool has_tensor = is_tensor(argument) || are_tensors(argument);
-    const bool is_main =
-        has_tensor && node.inputs.empty() && (key == "inputs" || key == "x" || key == "x1");
+    const bool is_main = node.inputs.empty() && has_tensors(argument) &&
+                         (key == "inputs" || key == "x" || key == "x1");
     add_argument(is_main ? "" : key, argument, node);
   }
   return node;
