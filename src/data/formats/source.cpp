@@ -43,6 +43,7 @@ FileNames files_of(const FieldEntry& entry) {
 }
 
 bool overlooks_weights(const FieldEntry& entry) {
+  if (entry.field != entry.fields.front()) return false;
   if (entry.description.find(names::kSampleWeight) != nullptr) return false;
   const config::Value::Entry* holder =
       entry.description.find(entry.split.empty() ? "files" : "splits");

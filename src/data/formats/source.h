@@ -184,8 +184,9 @@ FileNames files_of(const FieldEntry& entry, config::Reader& keys);
 /// The same where the format has no keys of its own.
 FileNames files_of(const FieldEntry& entry);
 
-/// Whether the file of an entry is that of all fields, and the description says neither that
-/// weights of samples are read from it nor, sample_weight: null, that they are not.
+/// Whether the file of an entry is that of all fields, of which this is the first, and the
+/// description says neither that weights of samples are read from it nor, sample_weight: null, that
+/// they are not.
 bool overlooks_weights(const FieldEntry& entry);
 /// The Error for such a file that has some.
 [[noreturn]] void fail_for_weights(const std::string& file, const config::Location& at);
